@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files: open and judge, read, replace, lock; see io.h. */
+#include "io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "platform.h"
+
+static ck_err
+judge(const struct stat *st, unsigned int rules, const char *shown,
+    struct ck_fail *fail)
+{
+	mode_t mode = st->st_mode & 07777;
+
+	if ((rules & CK_IO_OWNER) != 0 && st->st_uid != geteuid())
+		return ck_fail_set(fail, CK_REFUSED, shown,
+		    "is owned by user %ld, not by you (user %ld)",
+		    (long)st->st_uid, (long)geteuid());
+	if ((rules & CK_IO_PRIVATE) != 0 && (mode & 077) != 0) {
+		(void)ck_fail_set(fail, CK_REFUSED, shown,
+		    "has mode %04o; it must be closed to group and others",
+		    (unsigned int)mode);
+		ck_fail_next(fail, "chmod go= '%s'", shown);
+		return CK_REFUSED;
+	}
+	if ((rules & CK_IO_NOWRITE) != 0 && (mode & 022) != 0) {
+		(void)ck_fail_set(fail, CK_REFUSED, shown,
+		    "has mode %04o; it must not be writable by group or "
+		    "others", (unsigned int)mode);
+		ck_fail_next(fail, "chmod go-w '%s'", shown);
+		return CK_REFUSED;
+	}
+	if ((rules & CK_IO_ONELINK) != 0 && S_ISREG(st->st_mode) &&
+	    st->st_nlink != 1)
+		return ck_fail_set(fail, CK_REFUSED, shown,
+		    "has %lu hard links; a second name would stay readable",
+		    (unsigned long)st->st_nlink);
+	return CK_OK;
+}
+
+static const char *
+kind(mode_t mode)
+{
+	if (S_ISDIR(mode))
+		return "a directory";
+	if (S_ISLNK(mode))
+		return "a symbolic link";
+	if (S_ISFIFO(mode))
+		return "a FIFO";
+	if (S_ISSOCK(mode))
+		return "a socket";
+	if (S_ISREG(mode))
+		return "a file";
+	return "a device";
+}
+
+/* Why open() failed, in words about the thing itself where we can tell. */
+static ck_err
+open_failed(int sys, int dirfd, const char *name, const char *shown,
+    const char *wanted, struct ck_fail *fail)
+{
+	struct stat st;
+
+	if ((sys == ELOOP || sys == ENOTDIR || sys == ENXIO ||
+	    sys == EOPNOTSUPP || sys == EISDIR) &&
+	    fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return ck_fail_set(fail, CK_REFUSED, shown,
+		    "is %s, not %s", kind(st.st_mode), wanted);
+	return ck_fail_sys(fail, sys, shown, "open it");
+}
+
+ck_err
+ck_io_open_file(int dirfd, const char *name, const char *shown,
+    unsigned int rules, int *ret_fd, struct stat *ret_st,
+    struct ck_fail *fail)
+{
+	struct stat st;
+	int fd, sys;
+	int how = (rules & CK_IO_WRITE) != 0 ? O_RDWR : O_RDONLY;
+	ck_err r;
+
+	if (shown == NULL)
+		shown = name;
+	do {
+		fd = openat(dirfd, name,
+		    how | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	} while (fd < 0 && errno == EINTR);
+	if (fd < 0)
+		return open_failed(errno, dirfd, name, shown, "a file", fail);
+	if (fstat(fd, &st) != 0) {
+		sys = errno;
+		ck_io_close(&fd);
+		return ck_fail_sys(fail, sys, shown, "examine it");
+	}
+	if (!S_ISREG(st.st_mode)) {
+		ck_io_close(&fd);
+		return ck_fail_set(fail, CK_REFUSED, shown,
+		    "is %s, not a file", kind(st.st_mode));
+	}
+	if ((r = judge(&st, rules, shown, fail)) != CK_OK) {
+		ck_io_close(&fd);
+		return r;
+	}
+	*ret_fd = fd;
+	if (ret_st != NULL)
+		*ret_st = st;
+	return CK_OK;
+}
+
+ck_err
+ck_io_open_dir(int dirfd, const char *name, const char *shown,
+    unsigned int rules, int *ret_fd, struct stat *ret_st,
+    struct ck_fail *fail)
+{
+	struct stat st;
+	int fd, sys;
+	ck_err r;
+
+	if (shown == NULL)
+		shown = name;
+	do {
+		fd = openat(dirfd, name,
+		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	} while (fd < 0 && errno == EINTR);
+	if (fd < 0)
+		return open_failed(errno, dirfd, name, shown, "a directory",
+		    fail);
+	if (fstat(fd, &st) != 0) {
+		sys = errno;
+		ck_io_close(&fd);
+		return ck_fail_sys(fail, sys, shown, "examine it");
+	}
+	if ((r = judge(&st, rules, shown, fail)) != CK_OK) {
+		ck_io_close(&fd);
+		return r;
+	}
+	*ret_fd = fd;
+	if (ret_st != NULL)
+		*ret_st = st;
+	return CK_OK;
+}
+
+ck_err
+ck_io_make_dir(int dirfd, const char *name, const char *shown, mode_t mode,
+    struct ck_fail *fail)
+{
+	int fd = -1;
+	ck_err r;
+
+	if (shown == NULL)
+		shown = name;
+	/* 0700 at most from the first moment; widened below if asked. */
+	if (mkdirat(dirfd, name, mode & 0700) != 0) {
+		if (errno == EEXIST)
+			return CK_OK;
+		return ck_fail_sys(fail, errno, shown, "make the directory");
+	}
+	/* The umask may have taken bits away. */
+	if ((r = ck_io_open_dir(dirfd, name, shown, CK_IO_OWNER, &fd, NULL,
+	    fail)) != CK_OK)
+		goto undo;
+	if (fchmod(fd, mode) != 0) {
+		r = ck_fail_sys(fail, errno, shown, "set the mode");
+		goto undo;
+	}
+	if (dirfd != AT_FDCWD && (r = ck_io_sync(dirfd, shown, fail)) != CK_OK)
+		goto undo;
+	ck_io_close(&fd);
+	return CK_OK;
+undo:
+	ck_io_close(&fd);
+	(void)unlinkat(dirfd, name, AT_REMOVEDIR);
+	return r;
+}
+
+ck_err
+ck_io_pread(int fd, void *buf, size_t n, uint64_t offset, const char *shown,
+    struct ck_fail *fail)
+{
+	uint8_t *p = buf;
+	ssize_t got;
+
+	while (n > 0) {
+		got = pread(fd, p, n, (off_t)offset);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return ck_fail_sys(fail, errno, shown, "read it");
+		if (got == 0)
+			return ck_fail_set(fail, CK_CHANGED, shown,
+			    "became shorter while it was read");
+		p += got;
+		n -= (size_t)got;
+		offset += (uint64_t)got;
+	}
+	return CK_OK;
+}
+
+ck_err
+ck_io_read_all(int fd, size_t max, const char *shown, uint8_t **ret,
+    size_t *ret_n, struct ck_fail *fail)
+{
+	struct stat st;
+	uint8_t *buf;
+	ck_err r;
+
+	if (fstat(fd, &st) != 0)
+		return ck_fail_sys(fail, errno, shown, "examine it");
+	if (st.st_size < 0 || (uint64_t)st.st_size > max)
+		return ck_fail_set(fail, CK_UNSUPPORTED, shown,
+		    "is larger than the %zu bytes read here", max);
+	buf = malloc((size_t)st.st_size + 1);
+	if (buf == NULL)
+		return ck_fail_set(fail, CK_NOMEM, shown,
+		    "no memory to read it");
+	r = ck_io_pread(fd, buf, (size_t)st.st_size, 0, shown, fail);
+	if (r != CK_OK) {
+		free(buf);
+		return r;
+	}
+	buf[st.st_size] = '\0';
+	*ret = buf;
+	*ret_n = (size_t)st.st_size;
+	return CK_OK;
+}
+
+ck_err
+ck_io_write_all(int fd, const void *buf, size_t n, const char *shown,
+    struct ck_fail *fail)
+{
+	const uint8_t *p = buf;
+	ssize_t put;
+
+	while (n > 0) {
+		put = write(fd, p, n);
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put < 0)
+			return ck_fail_sys(fail, errno, shown, "write it");
+		p += put;
+		n -= (size_t)put;
+	}
+	return CK_OK;
+}
+
+ck_err
+ck_io_sync(int fd, const char *shown, struct ck_fail *fail)
+{
+	int sys;
+
+	do {
+		sys = ck_platform_sync(fd);
+	} while (sys == EINTR);
+	if (sys != 0)
+		return ck_fail_sys(fail, sys, shown,
+		    "bring it safely to the disk");
+	return CK_OK;
+}
+
+ck_err
+ck_io_replace(int dirfd, const char *name, const char *shown,
+    const void *buf, size_t n, mode_t mode, struct ck_fail *fail)
+{
+	char temp[NAME_MAX + 1];
+	struct timespec now;
+	uint64_t salt;
+	int fd = -1, len;
+	ck_err r;
+
+	if (shown == NULL)
+		shown = name;
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	salt = (uint64_t)now.tv_nsec ^ ((uint64_t)getpid() << 32);
+	/* Uniqueness is O_EXCL's work; the salt only avoids waiting for it. */
+	for (int i = 0; fd < 0 && i < 100; i++) {
+		len = snprintf(temp, sizeof(temp), "%s.tmp-%08lx", name,
+		    (unsigned long)((salt + (uint64_t)i * 0x9e3779b9U) &
+		    0xffffffffU));
+		if (len < 0 || (size_t)len >= sizeof(temp))
+			return ck_fail_set(fail, CK_USAGE, shown,
+			    "the name is too long");
+		fd = openat(dirfd, temp, O_WRONLY | O_CREAT | O_EXCL |
+		    O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (fd < 0 && errno != EEXIST && errno != EINTR)
+			return ck_fail_sys(fail, errno, shown,
+			    "make a temporary file beside it");
+	}
+	if (fd < 0)
+		return ck_fail_set(fail, CK_BUSY, shown,
+		    "too many temporary files beside it");
+	if (fchmod(fd, mode) != 0) {
+		r = ck_fail_sys(fail, errno, shown, "set the mode");
+		goto undo;
+	}
+	if ((r = ck_io_write_all(fd, buf, n, shown, fail)) != CK_OK)
+		goto undo;
+	if ((r = ck_io_sync(fd, shown, fail)) != CK_OK)
+		goto undo;
+	if (renameat(dirfd, temp, dirfd, name) != 0) {
+		r = ck_fail_sys(fail, errno, shown, "rename over it");
+		goto undo;
+	}
+	ck_io_close(&fd);
+	/* The new content is in place; what is not certain is only whether
+	 * it survives a power cut, and that is an error the caller must see. */
+	return ck_io_sync(dirfd, shown, fail);
+undo:
+	ck_io_close(&fd);
+	(void)unlinkat(dirfd, temp, 0);
+	return r;
+}
+
+ck_err
+ck_io_remove(int dirfd, const char *name, const char *shown,
+    struct ck_fail *fail)
+{
+	if (shown == NULL)
+		shown = name;
+	if (unlinkat(dirfd, name, 0) != 0)
+		return ck_fail_sys(fail, errno, shown, "remove it");
+	return ck_io_sync(dirfd, shown, fail);
+}
+
+/* One try for the lock: CK_OK, CK_BUSY, or an error of its own. */
+static ck_err
+lock_once(int dirfd, const char *name, const char *shown, mode_t mode,
+    int *ret_fd, struct ck_fail *fail)
+{
+	struct stat st;
+	int fd, sys;
+
+	fd = openat(dirfd, name, O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC |
+	    O_NONBLOCK, mode);
+	if (fd < 0)
+		return ck_fail_sys(fail, errno, shown, "open the lock file");
+	if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+		sys = errno;
+		ck_io_close(&fd);
+		if (sys == EWOULDBLOCK || sys == EINTR)
+			return ck_fail_set(fail, CK_BUSY, shown,
+			    "another process holds the lock");
+		return ck_fail_sys(fail, sys, shown, "lock it");
+	}
+	/* A lock on a file without a name protects nothing. */
+	if (fstat(fd, &st) != 0 || st.st_nlink == 0) {
+		ck_io_close(&fd);
+		return ck_fail_set(fail, CK_BUSY, shown,
+		    "the lock file was replaced");
+	}
+	*ret_fd = fd;
+	return CK_OK;
+}
+
+ck_err
+ck_io_lock(int dirfd, const char *name, const char *shown, mode_t mode,
+    unsigned int wait_ms, int *ret_fd, struct ck_fail *fail)
+{
+	uint64_t end = ck_clock_mono_ms() + wait_ms;
+	struct timespec pause = { 0, 5000000 };
+	ck_err r;
+
+	if (shown == NULL)
+		shown = name;
+	for (;;) {
+		r = lock_once(dirfd, name, shown, mode, ret_fd, fail);
+		if (r != CK_BUSY || ck_clock_mono_ms() >= end)
+			return r;
+		(void)nanosleep(&pause, NULL);
+	}
+}
+
+void
+ck_io_close(int *fd)
+{
+	if (*fd >= 0)
+		(void)close(*fd);
+	*fd = -1;
+}
+
+ck_err
+ck_io_standard(void)
+{
+	int fd;
+
+	for (fd = 0; fd <= 2; fd++) {
+		if (fcntl(fd, F_GETFD) >= 0)
+			continue;
+		/* The lowest free number is taken, which is fd itself. */
+		if (open("/dev/null", O_RDWR) != fd)
+			return CK_IO;
+	}
+	return CK_OK;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Opening, checking, reading, replacing and locking files.  Every check is
+ * made on the opened descriptor; every descriptor is close-on-exec.
+ */
+#ifndef CK_BASE_IO_H
+#define CK_BASE_IO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "err.h"
+
+/* What an opened file or directory must be; else CK_REFUSED, with the reason. */
+enum ck_io_rule {
+	CK_IO_OWNER = 1,     /* owned by the effective user */
+	CK_IO_PRIVATE = 2,   /* no bit for group or others */
+	CK_IO_NOWRITE = 4,   /* not writable by group or others */
+	CK_IO_ONELINK = 8,   /* link count 1 (files only) */
+	CK_IO_WRITE = 16     /* open read-write instead of read-only */
+};
+
+/*
+ * Open a regular file below dirfd (AT_FDCWD: any path) without following a
+ * symbolic link in the last component and without ever blocking: FIFOs,
+ * devices, directories and links are CK_REFUSED.  A missing file is
+ * CK_NOSTORE.  shown is the path used in messages; NULL means name.
+ * *ret_fd and *ret_st (may be NULL) are written on success only.
+ */
+CK_MUST_USE ck_err ck_io_open_file(int dirfd, const char *name,
+    const char *shown, unsigned int rules, int *ret_fd, struct stat *ret_st,
+    struct ck_fail *fail);
+
+/* The same for a directory; CK_IO_ONELINK and CK_IO_WRITE mean nothing. */
+CK_MUST_USE ck_err ck_io_open_dir(int dirfd, const char *name,
+    const char *shown, unsigned int rules, int *ret_fd, struct stat *ret_st,
+    struct ck_fail *fail);
+
+/* mkdir with exactly mode, whatever the umask; an existing one is CK_OK and
+ * left as it is (open it with rules to judge it).  The parent is synced. */
+CK_MUST_USE ck_err ck_io_make_dir(int dirfd, const char *name,
+    const char *shown, mode_t mode, struct ck_fail *fail);
+
+/* Exactly n bytes at offset; CK_CHANGED when the file is shorter. */
+CK_MUST_USE ck_err ck_io_pread(int fd, void *buf, size_t n, uint64_t offset,
+    const char *shown, struct ck_fail *fail);
+
+/*
+ * The whole file, at most max bytes (CK_UNSUPPORTED above), into malloc'ed
+ * memory with a NUL behind it that *ret_n does not count.  The caller frees.
+ */
+CK_MUST_USE ck_err ck_io_read_all(int fd, size_t max, const char *shown,
+    uint8_t **ret, size_t *ret_n, struct ck_fail *fail);
+
+/* Write every byte. */
+CK_MUST_USE ck_err ck_io_write_all(int fd, const void *buf, size_t n,
+    const char *shown, struct ck_fail *fail);
+
+/* fsync, with the platform's full flush to the medium where there is one. */
+CK_MUST_USE ck_err ck_io_sync(int fd, const char *shown, struct ck_fail *fail);
+
+/*
+ * Replace (or create) dirfd/name by n bytes with exactly mode: a temporary
+ * file name.tmp-XXXXXXXX in the same directory (O_EXCL, O_NOFOLLOW), written,
+ * synced, renamed over name, directory synced.  After an error the old file
+ * is intact and the temporary is gone.  The caller holds the lock.
+ */
+CK_MUST_USE ck_err ck_io_replace(int dirfd, const char *name,
+    const char *shown, const void *buf, size_t n, mode_t mode,
+    struct ck_fail *fail);
+
+/* Unlink and sync the directory.  A missing file is CK_NOSTORE. */
+CK_MUST_USE ck_err ck_io_remove(int dirfd, const char *name,
+    const char *shown, struct ck_fail *fail);
+
+/*
+ * Take flock(LOCK_EX) on dirfd/name, created 0600 when missing, waiting at
+ * most wait_ms.  CK_BUSY when somebody keeps it.  The descriptor holds the
+ * lock until it is closed.  Retries when the file was removed meanwhile.
+ */
+CK_MUST_USE ck_err ck_io_lock(int dirfd, const char *name, const char *shown,
+    mode_t mode, unsigned int wait_ms, int *ret_fd, struct ck_fail *fail);
+
+/* Close and set to -1; -1 is fine. */
+void ck_io_close(int *fd);
+
+/* Make sure descriptors 0, 1 and 2 are open (on /dev/null if they were not),
+ * so that no file of ours ever gets such a number.  CK_IO. */
+CK_MUST_USE ck_err ck_io_standard(void);
+
+#endif

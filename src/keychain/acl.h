@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Access control blobs and the attribute digest of version 0x200 files
+ * (docs/keychain-format.md sections 14 and 15).  ACLs that are carried over
+ * keep every byte, those we do not understand included.
+ */
+#ifndef KC_ACL_H
+#define KC_ACL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "base/err.h"
+#include "keychain/db.h"
+
+#define KC_DIGEST_BYTES 32
+
+/* A program that may use an item without being asked about. */
+struct kc_trusted {
+	const char *path;              /* comment for people */
+	uint8_t hash[20];              /* legacy hash; zeros when unknown */
+	struct ck_span requirement;    /* code-signing blob, n 0 for none */
+};
+
+enum kc_access {
+	KC_ACCESS_ANY,                 /* any application (-A) */
+	KC_ACCESS_TRUSTED,             /* those listed, else ask */
+	KC_ACCESS_NONE,                /* always ask */
+	KC_ACCESS_UNKNOWN              /* parsed, but none of these shapes */
+};
+
+/* The 28-byte open ACL of the database (section 14.4). */
+void kc_acl_open(struct ck_buf *out);
+
+/*
+ * The standard ACL of an item: owner, encrypt entry, decrypt entry.
+ * digest (32 bytes) and partitions (ids like "apple-tool:") are for version
+ * 0x200 and both NULL/0 otherwise.
+ */
+CK_MUST_USE ck_err kc_acl_item(struct ck_span description,
+    enum kc_access access, const struct kc_trusted *trusted, size_t ntrusted,
+    const uint8_t *digest, const char *const *partitions, size_t npartitions,
+    struct ck_buf *out);
+
+/* What an ACL says, for display and checks. */
+#define KC_ACL_TRUSTED_MAX 64
+struct kc_acl_info {
+	bool understood;               /* every entry could be parsed */
+	size_t entries;
+	enum kc_access access;         /* of the decrypt entry */
+	size_t ntrusted;
+	struct ck_span trusted[KC_ACL_TRUSTED_MAX];   /* their paths */
+	struct ck_span description;    /* of the first prompt */
+	bool has_digest;
+	uint8_t digest[KC_DIGEST_BYTES];
+	bool has_partitions;
+	struct ck_span partitions;     /* the property list, raw */
+};
+
+/* Never fails on foreign content: what cannot be parsed is not understood.
+ * Bounded recursion and counts (section 19, item 26). */
+void kc_acl_inspect(struct ck_span acl, struct kc_acl_info *ret);
+
+/* The same ACL with the integrity digest exchanged; appended to out.  An ACL
+ * without one is copied as it is.  CK_UNSUPPORTED: cannot be parsed up to
+ * the entry. */
+CK_MUST_USE ck_err kc_acl_set_digest(struct ck_span acl,
+    const uint8_t digest[KC_DIGEST_BYTES], struct ck_buf *out);
+
+/* Digest of a record's attributes, section 15.2; values in record order. */
+CK_MUST_USE ck_err kc_attr_digest(const struct kc_relation *rel,
+    const struct kc_value *values, uint8_t ret[KC_DIGEST_BYTES]);
+
+#endif
