@@ -72,6 +72,18 @@ CK_MUST_USE ck_err ck_io_replace(int dirfd, const char *name,
     const char *shown, const void *buf, size_t n, mode_t mode,
     struct ck_fail *fail);
 
+enum ck_io_how {
+	CK_IO_NEW = 1,       /* CK_REFUSED when name exists, decided by the rename */
+	CK_IO_APPLE = 2      /* temporary named NAME.sb-XXXXXXXX-XXXXXX, as macOS does
+	                      * beside a keychain, so that one rule covers both */
+};
+
+/* The same with choices; group is given to the file when it is not (gid_t)-1
+ * and the system lets us. */
+CK_MUST_USE ck_err ck_io_replace_how(int dirfd, const char *name,
+    const char *shown, const void *buf, size_t n, mode_t mode, gid_t group,
+    unsigned int how, struct ck_fail *fail);
+
 /* Unlink and sync the directory.  A missing file is CK_NOSTORE. */
 CK_MUST_USE ck_err ck_io_remove(int dirfd, const char *name,
     const char *shown, struct ck_fail *fail);
