@@ -62,7 +62,7 @@ ck_dedicated_discard(const struct ck_place *p, int dirfd, const char *nonce,
 		if (strcmp(entry->d_name, ".") == 0 ||
 		    strcmp(entry->d_name, "..") == 0)
 			continue;
-		if (unlinkat(dirfd(dir), entry->d_name, 0) != 0)
+		if (unlinkat(fd, entry->d_name, 0) != 0)
 			break;
 	}
 	(void)closedir(dir);
