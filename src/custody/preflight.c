@@ -119,9 +119,25 @@ not_listed(void *arg, const char *path)
 }
 
 ck_err
-ck_preflight_places(const struct ck_place *p, struct ck_fail *fail)
+ck_preflight_search_list(const struct ck_place *p, struct ck_fail *fail)
 {
 	struct ck_place place = *p;
+	ck_err r;
+
+	r = ck_login_search_list(p->home, not_listed, &place, fail);
+	if (r == CK_REFUSED) {
+		(void)ck_fail_set(fail, r, p->keychain,
+		    "is on the keychain search list, where every program "
+		    "looks");
+		ck_fail_next(fail, "remove it from the list in Keychain "
+		    "Access; this program never writes the list");
+	}
+	return r;
+}
+
+ck_err
+ck_preflight_places(const struct ck_place *p, struct ck_fail *fail)
+{
 	int fd = -1;
 	ck_err r;
 
@@ -134,15 +150,7 @@ ck_preflight_places(const struct ck_place *p, struct ck_fail *fail)
 	if (p->broker_kind == CK_KIND_FILE_BROKER &&
 	    (r = can_create(p->unlock, fail)) != CK_OK)
 		return r;
-	r = ck_login_search_list(p->home, not_listed, &place, fail);
-	if (r == CK_REFUSED) {
-		(void)ck_fail_set(fail, r, p->keychain,
-		    "is on the keychain search list, where every program "
-		    "looks");
-		ck_fail_next(fail, "remove it from the list in Keychain "
-		    "Access; this program never writes the list");
-	}
-	return r;
+	return ck_preflight_search_list(p, fail);
 }
 
 static ck_err

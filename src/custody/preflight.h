@@ -40,6 +40,11 @@ CK_MUST_USE ck_err ck_preflight_context(const struct ck_place *p,
 CK_MUST_USE ck_err ck_preflight_places(const struct ck_place *p,
     struct ck_fail *fail);
 
+/* CK_REFUSED when the dedicated path is on the user's search list; other
+ * codes when the list cannot be read. */
+CK_MUST_USE ck_err ck_preflight_search_list(const struct ck_place *p,
+    struct ck_fail *fail);
+
 /*
  * Read the value to be moved and look for copies elsewhere: the other broker
  * and the .env.local of each checkout.  CK_ABSENT: nothing anywhere.
