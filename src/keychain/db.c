@@ -247,9 +247,8 @@ size_check(uint64_t n, const char *shown, struct ck_fail *fail)
 	return CK_OK;
 }
 
-/* An object without a source. */
-static struct kc_db *
-make(const char *shown)
+struct kc_db *
+kc_db_make(const char *shown)
 {
 	struct kc_db *db = calloc(1, sizeof(*db));
 
@@ -277,7 +276,7 @@ kc_db_open_fd(int fd, const char *shown, struct kc_db **ret,
 	r = size_check(st.st_size < 0 ? 0 : (uint64_t)st.st_size, shown, fail);
 	if (r != CK_OK)
 		return r;
-	if ((db = make(shown)) == NULL)
+	if ((db = kc_db_make(shown)) == NULL)
 		return ck_fail_set(fail, CK_NOMEM, shown,
 		    "no memory to read it");
 	r = kc_src_from_fd(fd, (size_t)st.st_size, db->shown, &db->src, fail);
@@ -300,7 +299,7 @@ kc_db_open_bytes(struct ck_span in, const char *shown, struct kc_db **ret,
 
 	if ((r = size_check(in.n, shown, fail)) != CK_OK)
 		return r;
-	if ((db = make(shown)) == NULL)
+	if ((db = kc_db_make(shown)) == NULL)
 		return ck_fail_set(fail, CK_NOMEM, shown,
 		    "no memory to read it");
 	r = kc_src_from_bytes(in, db->shown, &db->src, fail);

@@ -22,8 +22,7 @@ index_place(struct kc_db *db, const struct kc_table *t, size_t i, size_t *ret,
 	if (r != CK_OK)
 		return r;
 	*ret = kc_table_u32(db, t, list + 4 * i);
-	if (*ret % 4 != 0 || *ret < list + 4 * t->ndefs ||
-	    *ret > t->size)
+	if (*ret % 4 != 0 || *ret > t->size)
 		return kc_damaged_in(db, t, fail,
 		    "index %u is out of place", (unsigned int)t->defs[i].id);
 	return CK_OK;
@@ -54,9 +53,8 @@ header_check(struct kc_db *db, const struct kc_table *t,
 	return CK_OK;
 }
 
-/* The index section as a whole: its size and how many there are. */
-static ck_err
-section_check(struct kc_db *db, const struct kc_table *t,
+ck_err
+kc_index_section(struct kc_db *db, const struct kc_table *t, size_t *ret,
     struct ck_fail *fail)
 {
 	ck_err r;
@@ -73,6 +71,7 @@ section_check(struct kc_db *db, const struct kc_table *t,
 		    "it has %u indexes, %zu are described",
 		    (unsigned int)kc_table_u32(db, t,
 		    t->index_at + KC_IXS_COUNT), t->ndefs);
+	*ret = t->index_at + KC_IXS_OFFSETS + 4 * t->ndefs;
 	return CK_OK;
 }
 
@@ -81,18 +80,18 @@ kc_index_open(struct kc_db *db, const struct kc_table *t, size_t i,
     struct kc_index_view *ret, struct ck_fail *fail)
 {
 	struct kc_index_view ix = { 0 };
-	size_t head, room;
+	size_t head, room, first;
 	ck_err r;
 
 	ix.def = &t->defs[i];
-	if ((r = section_check(db, t, fail)) != CK_OK)
+	if ((r = kc_index_section(db, t, &first, fail)) != CK_OK)
 		return r;
 	if ((r = index_place(db, t, i, &ix.at, fail)) != CK_OK)
 		return r;
 	if ((r = index_place(db, t, i + 1, &ix.end, fail)) != CK_OK)
 		return r;
 	head = KC_IX_ATTRS + 4 * ix.def->nkeys + 4;
-	if (ix.end < ix.at || ix.end - ix.at < head)
+	if (ix.at < first || ix.end < ix.at || ix.end - ix.at < head)
 		return kc_damaged_in(db, t, fail, "index %u is too short",
 		    (unsigned int)ix.def->id);
 	if ((r = kc_table_need(db, t, ix.at, head, fail)) != CK_OK)

@@ -78,7 +78,7 @@ struct kc_chunk;
 struct kc_arena {
 	struct kc_chunk *last;
 	size_t used, room;
-	size_t total;                 /* bytes handed out */
+	size_t total;                 /* handed out, with what it costs */
 };
 
 struct kc_db {
@@ -94,6 +94,8 @@ struct kc_db {
 };
 
 /* db.c */
+/* An object with nothing in it; NULL when out of memory. */
+struct kc_db *kc_db_make(const char *shown);
 /* Record damage to the file or to one of its tables and return CK_DAMAGED. */
 ck_err kc_damaged(const struct kc_db *db, struct ck_fail *fail,
     const char *fmt, ...) CK_PRINTF(3, 4);
@@ -181,7 +183,10 @@ struct kc_entry {
 	uint32_t n;
 	uint32_t number;
 };
-/* Index at position i of t's definitions; the next one must follow at end. */
+/* The index section as a whole; *ret is where the first index must start. */
+CK_MUST_USE ck_err kc_index_section(struct kc_db *db,
+    const struct kc_table *t, size_t *ret, struct ck_fail *fail);
+/* Index at position i of t's definitions. */
 CK_MUST_USE ck_err kc_index_open(struct kc_db *db, const struct kc_table *t,
     size_t i, struct kc_index_view *ret, struct ck_fail *fail);
 CK_MUST_USE ck_err kc_index_entry(struct kc_db *db, const struct kc_table *t,
