@@ -296,29 +296,31 @@ kc_edit_clash(const struct kc_table *t, const struct kc_keys_of *keys,
 	return false;
 }
 
-/* Merge the short run into the large one, from the back and in place.  Among
- * equals the large run's come first: they are older. */
+/*
+ * Merge the short run into the large one, from the back and in place, with a
+ * search for each short entry: comparing costs more than moving.  Among equals
+ * the large run's come first: they are older.
+ */
 static bool
 merge(const struct kc_table *t, size_t i, struct kc_index_edit *ix)
 {
-	size_t m, p, to;
+	struct kc_run *main = &ix->main, *pend = &ix->pend;
+	size_t total = main->n + pend->n, at;
 
-	if (!run_grow(&ix->main, ix->pend.n))
+	if (!run_grow(main, pend->n))
 		return false;
-	m = ix->main.n;
-	p = ix->pend.n;
-	to = m + p;
-	ix->main.n = to;
-	while (p > 0) {
-		struct ck_span key = { ix->pend.e[p - 1].key,
-		    ix->pend.e[p - 1].n };
+	for (; pend->n > 0; pend->n--) {
+		const struct kc_entry *e = &pend->e[pend->n - 1];
+		struct ck_span key = { e->key, e->n };
 
-		if (m > 0 && order_at(t, i, &ix->main, m - 1, key) > 0)
-			ix->main.e[--to] = ix->main.e[--m];
-		else
-			ix->main.e[--to] = ix->pend.e[--p];
+		/* main->n is what of the large run is still unmoved. */
+		at = bound(t, i, main, key, true);
+		memmove(&main->e[at + pend->n], &main->e[at],
+		    (main->n - at) * sizeof(*main->e));
+		main->n = at;
+		main->e[at + pend->n - 1] = *e;
 	}
-	ix->pend.n = 0;
+	main->n = total;
 	return true;
 }
 

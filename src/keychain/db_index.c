@@ -191,7 +191,7 @@ search(struct kc_db *db, const struct kc_table *t,
 	uint32_t low = 0, high = ix->entries, mid, number = 0;
 	struct kc_entry e;
 	bool hit = false;
-	int c;
+	int c = 0;
 	ck_err r;
 
 	while (low < high) {

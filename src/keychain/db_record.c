@@ -125,7 +125,7 @@ ck_err
 kc_db_count(struct kc_db *db, uint32_t relation, uint32_t *ret,
     struct ck_fail *fail)
 {
-	struct kc_table *t;
+	struct kc_table *t = NULL;
 	ck_err r;
 
 	if ((r = readable(db, relation, &t, fail)) != CK_OK)
@@ -138,7 +138,7 @@ ck_err
 kc_db_record(struct kc_db *db, uint32_t relation, uint32_t number,
     struct kc_record *ret, struct ck_fail *fail)
 {
-	struct kc_table *t;
+	struct kc_table *t = NULL;
 	ck_err r;
 
 	if ((r = readable(db, relation, &t, fail)) != CK_OK)
@@ -155,7 +155,7 @@ ck_err
 kc_db_next(struct kc_db *db, uint32_t relation, uint32_t *number,
     struct kc_record *ret, struct ck_fail *fail)
 {
-	struct kc_table *t;
+	struct kc_table *t = NULL;
 	ck_err r;
 
 	if ((r = readable(db, relation, &t, fail)) != CK_OK)

@@ -94,7 +94,7 @@ load_relations(struct kc_db *db, struct ck_fail *fail)
 {
 	const struct kc_table *info = kc_table_find(db, KC_REL_SCHEMA_INFO);
 	struct kc_value row[KC_INFO_COLUMNS];
-	struct kc_table *t;
+	struct kc_table *t = NULL;
 	struct kc_scan scan;
 	ck_err r;
 
@@ -119,7 +119,7 @@ count_attributes(struct kc_db *db, const struct kc_table *meta,
     struct ck_fail *fail)
 {
 	struct kc_value row[KC_COL_COLUMNS];
-	struct kc_table *t;
+	struct kc_table *t = NULL;
 	struct kc_scan scan;
 	ck_err r;
 
@@ -153,7 +153,7 @@ load_attributes(struct kc_db *db, struct ck_fail *fail)
 	const struct kc_table *meta =
 	    kc_table_find(db, KC_REL_SCHEMA_ATTRIBUTES);
 	struct kc_value row[KC_COL_COLUMNS];
-	struct kc_table *t;
+	struct kc_table *t = NULL;
 	struct kc_scan scan;
 	ck_err r;
 
@@ -256,7 +256,7 @@ load_indexes(struct kc_db *db, struct ck_fail *fail)
 	const struct kc_table *meta =
 	    kc_table_find(db, KC_REL_SCHEMA_INDEXES);
 	struct kc_value row[KC_IDX_COLUMNS];
-	struct kc_table *t;
+	struct kc_table *t = NULL;
 	struct kc_scan scan;
 	ck_err r;
 
