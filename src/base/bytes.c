@@ -29,7 +29,8 @@ ck_take_bytes(struct ck_cursor *c, size_t n, struct ck_span *ret)
 {
 	if (c->at > c->in.n || n > c->in.n - c->at)
 		return CK_DAMAGED;
-	ret->p = c->in.p + c->at;
+	/* The span may be NULL, which even 0 must not be added to. */
+	ret->p = c->at == 0 ? c->in.p : c->in.p + c->at;
 	ret->n = n;
 	c->at += n;
 	return CK_OK;
