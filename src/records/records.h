@@ -6,9 +6,9 @@
  * a published contract (docs/records.md).  No secret is ever stored in it.
  *
  * Only src/records knows SQLite.  A handle belongs to one thread.  Text in
- * the structures below ends in NUL; on the way in it must be UTF-8 without
- * control characters (paths: any bytes but control characters) and fit, else
- * CK_REFUSED.  Outputs are written on success only.
+ * the structures below ends in NUL; on the way in it must fit and have no
+ * control character and no bearer in it, else CK_REFUSED.  Outputs are written
+ * on success only.
  *
  * Codes that every function here may give, besides those it names:
  * CK_BUSY        another process kept the records for more than
@@ -59,11 +59,11 @@ enum ck_rec_how {
  * others, else CK_REFUSED.
  *
  * CK_NOSTORE     the file is missing (not with CK_REC_CREATE)
- * CK_DAMAGED     empty, truncated, overwritten
+ * CK_DAMAGED     empty, truncated, overwritten; or (WRITE and CREATE look) the
+ *                schema is not the one of its version
  * CK_REFUSED     a database of another program (application_id), or one that
  *                was switched to WAL mode
- * CK_UNSUPPORTED written by a newer clankie-keys (user_version), or by this
- *                version but with another schema (WRITE and CREATE look)
+ * CK_UNSUPPORTED written by a newer clankie-keys (user_version)
  * CK_READONLY    CK_REC_READ: a change was cut short by a crash and has to be
  *                undone first: ck_records_recover().  CK_REC_WRITE: the file
  *                cannot be written.
@@ -229,8 +229,10 @@ typedef ck_err (*ck_rec_precedence_cb)(void *arg,
 /*
  * Replace all rows of a credential (CK_ABSENT: no such row) for every
  * principal that reads or writes.  dedicated: readers get the dedicated store
- * and behind it the broker, writers the dedicated store; not in state broker.
- * broker: everybody gets the broker; not in state dedicated.
+ * and behind it the broker, writers the dedicated store.  broker: everybody
+ * gets the broker.  In state broker only the second is possible, in state
+ * dedicated neither (CK_REFUSED), in migrating and restoring both.  A store of
+ * the wrong kind is CK_REFUSED, an unknown one CK_ABSENT.
  */
 CK_MUST_USE ck_err ck_records_precedence_dedicated(struct ck_records *rec,
     const char *credential, int64_t dedicated_id, int64_t broker_id,
