@@ -28,7 +28,7 @@ list_empty(struct ck_records *rec, const char *text, const char *sound,
 			    what, (const char *)p);
 	}
 	if (r == CK_OK && rc != SQLITE_DONE)
-		r = ck_rec_fail(rec->db, rec->path, rc, "check the records",
+		r = ck_rec_fail_text(rec->db, rec->path, rc, "check the records",
 		    fail);
 	(void)sqlite3_finalize(stmt);
 	return r;

@@ -170,6 +170,15 @@ ck_rec_fail(sqlite3 *db, const char *path, int rc, const char *doing,
 }
 
 ck_err
+ck_rec_fail_text(sqlite3 *db, const char *path, int rc, const char *doing,
+    struct ck_fail *fail)
+{
+	if ((rc & 0xff) == SQLITE_ERROR)
+		return ck_rec_damaged(path, fail, "%s", sqlite3_errmsg(db));
+	return ck_rec_fail(db, path, rc, doing, fail);
+}
+
+ck_err
 ck_rec_damaged(const char *path, struct ck_fail *fail, const char *fmt, ...)
 {
 	char text[256];

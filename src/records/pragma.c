@@ -85,7 +85,7 @@ pragma(struct ck_records *rec, size_t i, struct ck_fail *fail)
 	if (rc == SQLITE_OK)
 		rc = run(rec->db, pragmas[i].get, got, sizeof(got));
 	if (rc != SQLITE_OK)
-		return ck_rec_fail(rec->db, rec->path, rc,
+		return ck_rec_fail_text(rec->db, rec->path, rc,
 		    "prepare the connection", fail);
 	if (strcmp(got, pragmas[i].want) != 0)
 		return ck_fail_set(fail, CK_UNSUPPORTED, rec->path,
@@ -127,7 +127,7 @@ ck_rec_pragmas(struct ck_records *rec, struct ck_fail *fail)
 	 * undone, or, where only reading is allowed, reported. */
 	rc = run(rec->db, "PRAGMA schema_version", got, sizeof(got));
 	if (rc != SQLITE_OK)
-		return ck_rec_fail(rec->db, rec->path, rc, "open the records",
+		return ck_rec_fail_text(rec->db, rec->path, rc, "open the records",
 		    fail);
 	for (size_t i = 0; i < sizeof(pragmas) / sizeof(pragmas[0]); i++) {
 		if (rec->how == CK_REC_READ && !pragmas[i].reading)

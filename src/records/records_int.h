@@ -46,6 +46,10 @@ ck_err ck_rec_map(int rc, int sys);
 /* Record why a call on db failed with rc.  doing says what was tried. */
 ck_err ck_rec_fail(sqlite3 *db, const char *path, int rc, const char *doing,
     struct ck_fail *fail);
+/* The same for SQL whose text is constant and right for our schema: an error
+ * in it means that the file has another one, CK_DAMAGED. */
+ck_err ck_rec_fail_text(sqlite3 *db, const char *path, int rc,
+    const char *doing, struct ck_fail *fail);
 /* CK_DAMAGED with the step that goes with it. */
 ck_err ck_rec_damaged(const char *path, struct ck_fail *fail,
     const char *fmt, ...) CK_PRINTF(3, 4);

@@ -412,7 +412,7 @@ ck_rec_schema_same(sqlite3 *db, const char *path, struct ck_fail *fail)
 	if (rc == SQLITE_OK)
 		rc = sqlite3_prepare_v2(db, SCHEMA_ROWS, -1, &theirs, NULL);
 	if (rc != SQLITE_OK)
-		r = ck_rec_fail(theirs == NULL && ours != NULL ? db : model,
+		r = ck_rec_fail_text(theirs == NULL && ours != NULL ? db : model,
 		    path, rc, "read the schema", fail);
 	while (r == CK_OK && !end)
 		r = same_row(ours, theirs, path, &end, fail);

@@ -121,13 +121,8 @@ ck_rec_prepare(struct ck_records *rec, enum ck_rec_st st,
 	    SQLITE_PREPARE_PERSISTENT, &rec->stmts[st], NULL);
 	if (rc == SQLITE_OK)
 		return CK_OK;
-	/* The text is constant and right for our schema, so an error in it
-	 * means that the file has another one. */
-	if (rc == SQLITE_ERROR)
-		return ck_rec_damaged(rec->path, fail,
-		    "the schema is not the one of its version (%s)",
-		    sqlite3_errmsg(rec->db));
-	return ck_rec_fail(rec->db, rec->path, rc, "read the schema", fail);
+	return ck_rec_fail_text(rec->db, rec->path, rc, "read the schema",
+	    fail);
 }
 
 /* SQLite ends a transaction by itself after some errors.  A caller that went

@@ -4,9 +4,11 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
@@ -211,4 +213,52 @@ help_records_alone(struct help_records *fx)
 	}
 	(void)closedir(d);
 	assert_int_equal(others, 0);
+}
+
+int
+help_records_child(int (*fn)(struct help_records *fx),
+    struct help_records *fx)
+{
+	pid_t pid = fork();
+	int status = 0;
+
+	assert_true(pid >= 0);
+	if (pid == 0)
+		_exit(fn(fx));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+}
+
+pid_t
+help_records_holder(int (*fn)(struct help_records *fx),
+    struct help_records *fx)
+{
+	int ends[2];
+	char said = 'n';
+	pid_t pid;
+
+	assert_int_equal(pipe(ends), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		(void)close(ends[0]);
+		said = fn(fx) == 0 ? 'y' : 'n';
+		if (write(ends[1], &said, 1) == 1)
+			(void)pause();
+		_exit(1);
+	}
+	(void)close(ends[1]);
+	assert_int_equal(read(ends[0], &said, 1), 1);
+	(void)close(ends[0]);
+	assert_int_equal(said, 'y');
+	return pid;
+}
+
+void
+help_records_kill(pid_t pid)
+{
+	int status = 0;
+
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
 }

@@ -4,6 +4,8 @@
 #define CK_TESTS_HELP_RECORDS_H
 
 #include <sqlite3.h>
+#include <stdio.h>
+#include <sys/types.h>
 
 #include "records/records.h"
 
@@ -44,5 +46,24 @@ char *help_records_dump(struct help_records *fx);
 
 /* No file but custody.db is in the directory. */
 void help_records_alone(struct help_records *fx);
+
+/*
+ * Run fn in a child and give its exit status: 0, or 1 when a HELP_CHECK failed
+ * (it says where), or 255 when it died.  A child cannot use cmocka's
+ * assertions.
+ */
+int help_records_child(int (*fn)(struct help_records *fx),
+    struct help_records *fx);
+/* Start a child that runs fn and then waits to be killed; returns when fn has
+ * returned 0, the test fails when it does not. */
+pid_t help_records_holder(int (*fn)(struct help_records *fx),
+    struct help_records *fx);
+void help_records_kill(pid_t pid);
+#define HELP_CHECK(x) do {                                                   \
+	if (!(x)) {                                                          \
+		(void)dprintf(2, "%s:%d: %s\n", __FILE__, __LINE__, #x);     \
+		return 1;                                                    \
+	}                                                                    \
+} while (0)
 
 #endif
