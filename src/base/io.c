@@ -117,6 +117,26 @@ ck_io_open_file(int dirfd, const char *name, const char *shown,
 }
 
 ck_err
+ck_io_judge_file(int dirfd, const char *name, const char *shown,
+    unsigned int rules, struct stat *ret_st, struct ck_fail *fail)
+{
+	struct stat st;
+	ck_err r;
+
+	if (shown == NULL)
+		shown = name;
+	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		return ck_fail_sys(fail, errno, shown, "examine it");
+	if (!S_ISREG(st.st_mode))
+		return ck_fail_set(fail, CK_REFUSED, shown,
+		    "is %s, not a file", kind(st.st_mode));
+	if ((r = judge(&st, rules, shown, fail)) != CK_OK)
+		return r;
+	*ret_st = st;
+	return CK_OK;
+}
+
+ck_err
 ck_io_open_dir(int dirfd, const char *name, const char *shown,
     unsigned int rules, int *ret_fd, struct stat *ret_st,
     struct ck_fail *fail)

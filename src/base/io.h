@@ -34,7 +34,18 @@ CK_MUST_USE ck_err ck_io_open_file(int dirfd, const char *name,
     const char *shown, unsigned int rules, int *ret_fd, struct stat *ret_st,
     struct ck_fail *fail);
 
-/* The same for a directory; CK_IO_ONELINK and CK_IO_WRITE mean nothing. */
+/*
+ * Judge a file by its name, without opening it: for a file that another
+ * library opens, and whose POSIX locks closing a descriptor of ours would
+ * drop.  The caller proves afterwards, by *ret_st, that it was this one.
+ * CK_IO_WRITE means nothing.  A missing file is CK_NOSTORE.
+ */
+CK_MUST_USE ck_err ck_io_judge_file(int dirfd, const char *name,
+    const char *shown, unsigned int rules, struct stat *ret_st,
+    struct ck_fail *fail);
+
+/* ck_io_open_file() for a directory; CK_IO_ONELINK and CK_IO_WRITE mean
+ * nothing. */
 CK_MUST_USE ck_err ck_io_open_dir(int dirfd, const char *name,
     const char *shown, unsigned int rules, int *ret_fd, struct stat *ret_st,
     struct ck_fail *fail);
