@@ -63,7 +63,7 @@ enum ck_op {
 typedef uint64_t ck_ops;
 #define CK_OPS(id) ((ck_ops)1 << CK_OP_##id)
 
-_Static_assert(CK_OP_COUNT <= 64, "operations fit a ck_ops");
+_Static_assert(CK_OP_COUNT < 64, "operations fit a ck_ops");
 
 /* Seatbelt's name, never NULL; "default" for a value outside the list. */
 const char *ck_op_name(enum ck_op op);
