@@ -274,7 +274,7 @@ put_rules(struct ck_buf *out, const struct ck_policy *p)
 		if (begun == 0) {
 			if (rule->part == CK_PART_ANCESTOR && !way) {
 				ck_buf_text(out, "; Directories on the way: "
-				    "nobody moves, replaces or opens them.\n");
+				    "not moved, replaced, opened up.\n");
 				way = true;
 			}
 			begun = out->n;
