@@ -44,7 +44,9 @@ CK_MUST_USE ck_err ck_broker_provider(const char *id,
  * CK_DAMAGED: the file is not a JSON object, has a key twice, or has a member
  * whose key is another spelling of provider (nobody can say which one counts).
  * CK_REFUSED: file or directory are not as above.  CK_UNSUPPORTED: too large
- * or too deep.  After any error the file has its old bytes.
+ * or too deep.  After an error the file has its old bytes, unless the reason
+ * says otherwise: the directory could not be synced behind the replacement
+ * (CK_IO), or another program overwrote it at once (CK_CHANGED).
  */
 
 /*
@@ -58,8 +60,8 @@ CK_MUST_USE ck_err ck_broker_file_find(const char *path, const char *provider,
     struct ck_secret *ret_value, struct ck_fail *fail);
 
 /*
- * Each member in the order of the file: its key in printable ASCII (others
- * as \uXXXX, cut at CK_PROVIDER_SIZE) and the type of its credential: "api",
+ * Each member in the order of the file: its key in printable ASCII (other
+ * bytes and the backslash as \xNN, cut where CK_PROVIDER_SIZE ends) and the type of its credential: "api",
  * "oauth", "wellknown", or "malformed" for an entry that the broker would
  * skip and drop.  A result that is not CK_OK ends it and is returned.  A
  * missing file has no members.

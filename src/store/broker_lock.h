@@ -30,7 +30,7 @@ struct ck_broker_lock {
 	dev_t dev;
 	ino_t ino;
 	char name[NAME_MAX + 1];    /* in dirfd */
-	char path[CK_PATH_MAX];     /* for messages and for owns() */
+	char path[CK_PATH_MAX];     /* for messages */
 };
 
 #define CK_BROKER_LOCK_INIT { .dirfd = -1, .fd = -1 }

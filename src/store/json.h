@@ -52,6 +52,10 @@ CK_MUST_USE ck_err ck_json_scan(struct ck_span text, const char *shown,
     struct ck_json_object *ret, struct ck_fail *fail);
 void ck_json_object_free(struct ck_json_object *o);
 
+/* The same check for any one JSON value; *ret is it without the white space
+ * around.  CK_DAMAGED, CK_UNSUPPORTED (depth). */
+CK_MUST_USE ck_err ck_json_check(struct ck_span text, struct ck_span *ret);
+
 /* The member with this decoded key, or NULL.  key is UTF-8. */
 const struct ck_json_member *ck_json_member(const struct ck_json_object *o,
     const char *key);
