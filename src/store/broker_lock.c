@@ -86,9 +86,14 @@ examine(struct ck_broker_lock *l, struct look *look, struct ck_fail *fail)
 		return CK_OK;
 	if (look->age <= CK_BROKER_LOCK_STALE)
 		return CK_BUSY;
-	if (unlinkat(l->dirfd, l->name, AT_REMOVEDIR) != 0 && errno != ENOENT)
-		return ck_fail_sys(fail, errno, l->path,
-		    "remove the stale lock");
+	if (unlinkat(l->dirfd, l->name, AT_REMOVEDIR) != 0) {
+		if (errno == ENOTEMPTY || errno == EEXIST)
+			return ck_fail_set(fail, CK_REFUSED, l->path,
+			    "is a stale lock, but not an empty directory");
+		if (errno != ENOENT)
+			return ck_fail_sys(fail, errno, l->path,
+			    "remove the stale lock");
+	}
 	look->again = true;
 	return CK_BUSY;
 }
