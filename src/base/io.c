@@ -15,6 +15,8 @@
 #include "clock.h"
 #include "platform.h"
 
+#define OPEN_TRIES 100   /* of a file that is being replaced meanwhile */
+
 static ck_err
 judge(const struct stat *st, unsigned int rules, const char *shown,
     struct ck_fail *fail)
@@ -78,28 +80,54 @@ open_failed(int sys, int dirfd, const char *name, const char *shown,
 	return ck_fail_sys(fail, sys, shown, "open it");
 }
 
-ck_err
-ck_io_open_file(int dirfd, const char *name, const char *shown,
-    unsigned int rules, int *ret_fd, struct stat *ret_st,
-    struct ck_fail *fail)
+/* One try.  *ret_gone: it lost its last name between the two calls. */
+static ck_err
+open_once(int dirfd, const char *name, const char *shown, int how,
+    int *ret_fd, struct stat *ret_st, bool *ret_gone, struct ck_fail *fail)
 {
-	struct stat st;
 	int fd, sys;
-	int how = (rules & CK_IO_WRITE) != 0 ? O_RDWR : O_RDONLY;
-	ck_err r;
 
-	if (shown == NULL)
-		shown = name;
 	do {
 		fd = openat(dirfd, name,
 		    how | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	} while (fd < 0 && errno == EINTR);
 	if (fd < 0)
 		return open_failed(errno, dirfd, name, shown, "a file", fail);
-	if (fstat(fd, &st) != 0) {
+	if (fstat(fd, ret_st) != 0) {
 		sys = errno;
 		ck_io_close(&fd);
 		return ck_fail_sys(fail, sys, shown, "examine it");
+	}
+	*ret_gone = ret_st->st_nlink == 0;
+	*ret_fd = fd;
+	return CK_OK;
+}
+
+ck_err
+ck_io_open_file(int dirfd, const char *name, const char *shown,
+    unsigned int rules, int *ret_fd, struct stat *ret_st,
+    struct ck_fail *fail)
+{
+	struct stat st;
+	bool gone = true;
+	int fd = -1;
+	int how = (rules & CK_IO_WRITE) != 0 ? O_RDWR : O_RDONLY;
+	ck_err r;
+
+	if (shown == NULL)
+		shown = name;
+	/* A file that a rename replaced just now is not the one that the name
+	 * stands for; only a storm of writers makes more than one retry. */
+	for (int i = 0; gone && i < OPEN_TRIES; i++) {
+		ck_io_close(&fd);
+		r = open_once(dirfd, name, shown, how, &fd, &st, &gone, fail);
+		if (r != CK_OK)
+			return r;
+	}
+	if (gone) {
+		ck_io_close(&fd);
+		return ck_fail_set(fail, CK_CHANGED, shown,
+		    "is replaced again and again");
 	}
 	if (!S_ISREG(st.st_mode)) {
 		ck_io_close(&fd);

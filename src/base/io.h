@@ -27,7 +27,8 @@ enum ck_io_rule {
  * Open a regular file below dirfd (AT_FDCWD: any path) without following a
  * symbolic link in the last component and without ever blocking: FIFOs,
  * devices, directories and links are CK_REFUSED.  A missing file is
- * CK_NOSTORE.  shown is the path used in messages; NULL means name.
+ * CK_NOSTORE; one that is replaced meanwhile is opened again (CK_CHANGED when
+ * that never ends).  shown is the path used in messages; NULL means name.
  * *ret_fd and *ret_st (may be NULL) are written on success only.
  */
 CK_MUST_USE ck_err ck_io_open_file(int dirfd, const char *name,

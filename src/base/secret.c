@@ -4,10 +4,13 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <openssl/crypto.h>
 #include <openssl/rand.h>
+
+#include "io.h"
 
 /* One byte is asked for when a secret is empty, so that "have an empty
  * secret" and "have none" stay apart. */
@@ -168,6 +171,34 @@ ck_secret_read_fd(int fd, size_t max, struct ck_secret *ret,
 out:
 	if (r == CK_NOMEM)
 		(void)ck_fail_set(fail, r, NULL, "secure memory is full");
+	ck_secret_wipe(&s);
+	return r;
+}
+
+ck_err
+ck_secret_read_file(int fd, size_t max, const char *shown,
+    struct ck_secret *ret, struct ck_fail *fail)
+{
+	struct ck_secret s = CK_SECRET_INIT;
+	struct stat st;
+	ck_err r;
+
+	if (fstat(fd, &st) != 0)
+		return ck_fail_sys(fail, errno, shown, "examine it");
+	if (st.st_size < 0 || (uint64_t)st.st_size > max)
+		return ck_fail_set(fail, CK_UNSUPPORTED, shown,
+		    "is larger than the %zu bytes read here", max);
+	if ((r = ck_secret_alloc((size_t)st.st_size, &s)) != CK_OK)
+		return ck_fail_set(fail, r, shown,
+		    "secure memory is too full to read it");
+	r = ck_io_pread(fd, s.p, s.n, 0, shown, fail);
+	if (r == CK_OK && fstat(fd, &st) != 0)
+		r = ck_fail_sys(fail, errno, shown, "examine it");
+	if (r == CK_OK && (uint64_t)st.st_size != s.n)
+		r = ck_fail_set(fail, CK_CHANGED, shown,
+		    "changed its size while it was read");
+	if (r == CK_OK)
+		ck_secret_move(ret, &s);
 	ck_secret_wipe(&s);
 	return r;
 }

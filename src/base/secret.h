@@ -55,6 +55,14 @@ CK_MUST_USE ck_err ck_secret_hex(const struct ck_secret *s,
 CK_MUST_USE ck_err ck_secret_read_fd(int fd, size_t max,
     struct ck_secret *ret, struct ck_fail *fail);
 
+/*
+ * The whole regular file behind fd, at most max bytes (CK_UNSUPPORTED above),
+ * in one allocation of its size.  CK_CHANGED when its size changes meanwhile,
+ * CK_IO, CK_NOMEM.  shown is the path used in messages.
+ */
+CK_MUST_USE ck_err ck_secret_read_file(int fd, size_t max, const char *shown,
+    struct ck_secret *ret, struct ck_fail *fail);
+
 /* Write every byte to fd.  CK_IO, CK_NOSPACE. */
 CK_MUST_USE ck_err ck_secret_write_fd(int fd, const struct ck_secret *s,
     struct ck_fail *fail);

@@ -1,0 +1,2 @@
+/* SPDX */
+extern int ck_stub_unused; int ck_stub_unused;
