@@ -132,8 +132,13 @@ take_fd(const char *args, struct text *ret_path)
 	ret_path->n = 0;
 	if (!isdigit((unsigned char)args[0]))
 		return -1;
-	if (open != NULL && open[1] == '\\')
+	if (open == NULL)
+		return (int)strtol(args, NULL, 10);
+	/* Older versions of strace leave the path as it is. */
+	if (open[1] == '\\')
 		(void)take_hex(open + 1, '>', ret_path);
+	else
+		(void)sscanf(open + 1, "%[^>]", (char *)ret_path->p);
 	return (int)strtol(args, NULL, 10);
 }
 
@@ -189,6 +194,28 @@ learn_arguments(const struct judge *j, struct process *p, const char *args,
 		p->fd[p->fds++] = STDOUT_FILENO;
 }
 
+/* The program of p is now the one an execve or execveat named. */
+static void
+become(struct judge *j, struct process *p, const char *args,
+    const char *argv, struct text *t)
+{
+	const char *base;
+
+	/* An empty path means the descriptor that execveat was given. */
+	if (take_string(args, t) == NULL || t->n == 0)
+		(void)take_fd(args, t);
+	base = strrchr((const char *)t->p, '/');
+	base = base != NULL ? base + 1 : (const char *)t->p;
+	(void)snprintf(p->name, sizeof(p->name), "%s", base);
+	p->fds = 0;
+	if (!listed(j->rules->subject, p->name))
+		return;
+	p->subject = true;
+	j->result.subjects++;
+	if (argv != NULL)
+		learn_arguments(j, p, argv, t);
+}
+
 /* execve(PATH, [ARGV], [ENVIRON]) = 0, of any process. */
 static void
 judge_exec(struct judge *j, struct process *p, const char *args,
@@ -196,7 +223,7 @@ judge_exec(struct judge *j, struct process *p, const char *args,
 {
 	const char *part[3] = { args, strchr(args, '['), NULL };
 	static const char *const what[] = { "path", "argument", "environment" };
-	const char *base, *how, *s;
+	const char *how, *s;
 
 	if (part[1] != NULL)
 		part[2] = strstr(part[1], "], [");
@@ -213,18 +240,8 @@ judge_exec(struct judge *j, struct process *p, const char *args,
 			finding(j, p, "execve", what[i],
 			    how != NULL ? how : "too long to be seen");
 	}
-	if (result[0] != '0' || take_string(args, t) == NULL)
-		return;
-	base = strrchr((const char *)t->p, '/');
-	base = base != NULL ? base + 1 : (const char *)t->p;
-	(void)snprintf(p->name, sizeof(p->name), "%s", base);
-	p->fds = 0;
-	if (!listed(j->rules->subject, base))
-		return;
-	p->subject = true;
-	j->result.subjects++;
-	if (part[1] != NULL)
-		learn_arguments(j, p, part[1], t);
+	if (result[0] == '0')
+		become(j, p, args, part[1], t);
 }
 
 static bool
@@ -323,7 +340,7 @@ judge_line(struct judge *j, struct process *p, char *line)
 		result = s + 3;
 	if ((t.p = malloc(strlen(args) + 1)) == NULL)
 		err(2, "trace");
-	if (strcmp(line, "execve") == 0)
+	if (strncmp(line, "execve", 6) == 0)
 		judge_exec(j, p, args, result != NULL ? result : "?", &t);
 	else if (is_fork(line))
 		adopt(j, p, result != NULL ? result : "?");
