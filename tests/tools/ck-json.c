@@ -34,7 +34,7 @@ main(int argc, char **argv)
 	json_error_t why;
 	json_t *root;
 	const json_t *at;
-	char *name;
+	char *name, *rest = NULL;
 
 	if (argc != 2)
 		errx(2, "usage: ck-json PATH <JSON");
@@ -42,8 +42,8 @@ main(int argc, char **argv)
 	if ((root = json_loadf(stdin, flags, &why)) == NULL)
 		errx(2, "not JSON, line %d", why.line);
 	at = root;
-	for (name = strtok(argv[1], "."); at != NULL && name != NULL;
-	    name = strtok(NULL, "."))
+	for (name = strtok_r(argv[1], ".", &rest); at != NULL && name != NULL;
+	    name = strtok_r(NULL, ".", &rest))
 		at = step(at, name);
 	if (at == NULL) {
 		json_decref(root);

@@ -15,6 +15,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
+
 #define MAX_FDS 8
 
 struct process {
@@ -97,16 +99,18 @@ finding(struct judge *j, const struct process *p, const char *what,
 static const char *
 take_hex(const char *s, char stop, struct text *ret)
 {
-	size_t n = 0;
-	unsigned int v;
+	char digits[3] = "";
 
-	for (; *s != stop; s += 4) {
-		if (sscanf(s, "\\x%2x", &v) != 1)
+	for (ret->n = 0; *s != stop; s += 4) {
+		if (s[0] != '\\' || s[1] != 'x' || s[2] == '\0')
 			return NULL;
-		ret->p[n++] = (uint8_t)v;
+		digits[0] = s[2];
+		digits[1] = s[3];
+		if (ck_hex_decode(digits, &ret->p[ret->n], 1) != CK_OK)
+			return NULL;
+		ret->n++;
 	}
-	ret->p[n] = '\0';
-	ret->n = n;
+	ret->p[ret->n] = '\0';
 	return s + 1;
 }
 
@@ -135,10 +139,13 @@ take_fd(const char *args, struct text *ret_path)
 	if (open == NULL)
 		return (int)strtol(args, NULL, 10);
 	/* Older versions of strace leave the path as it is. */
-	if (open[1] == '\\')
+	if (open[1] == '\\') {
 		(void)take_hex(open + 1, '>', ret_path);
-	else
-		(void)sscanf(open + 1, "%[^>]", (char *)ret_path->p);
+	} else {
+		ret_path->n = strcspn(open + 1, ">");
+		memcpy(ret_path->p, open + 1, ret_path->n);
+		ret_path->p[ret_path->n] = '\0';
+	}
 	return (int)strtol(args, NULL, 10);
 }
 
