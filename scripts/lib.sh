@@ -57,6 +57,11 @@ int LLVMFuzzerTestOneInput(const unsigned char *p, unsigned long n)
 	return $ck_status
 }
 
+# GNU timeout(1) by the name it has here.
+ck_timeout() {
+	command -v timeout || command -v gtimeout
+}
+
 ck_have() {
 	case $1 in
 	cc) command -v cc >/dev/null && echo '#include <stdio.h>' | cc -E - >/dev/null 2>&1 ;;
@@ -67,7 +72,7 @@ ck_have() {
 	cmocka) pkg-config --exists cmocka 2>/dev/null ;;
 	tinyscheme) command -v tinyscheme >/dev/null ;;
 	openssl-tool) command -v openssl >/dev/null ;;
-	coreutils) command -v timeout >/dev/null || command -v gtimeout >/dev/null ;;
+	coreutils) ck_timeout >/dev/null ;;
 	*) command -v "$1" >/dev/null ;;
 	esac
 }

@@ -16,7 +16,7 @@
 
 #include "base/io.h"
 
-#define MAX_INPUT ((size_t)64 << 20)
+#define INPUT_LIMIT ((size_t)64 << 20)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -31,7 +31,7 @@ try_file(int dirfd, const char *name, const char *shown)
 	int fd = -1;
 
 	if (ck_io_open_file(dirfd, name, shown, 0, &fd, NULL, &fail) != CK_OK ||
-	    ck_io_read_all(fd, MAX_INPUT, shown, &buf, &n, &fail) != CK_OK)
+	    ck_io_read_all(fd, INPUT_LIMIT, shown, &buf, &n, &fail) != CK_OK)
 		errx(2, "%s: %s", shown, fail.why);
 	ck_io_close(&fd);
 	(void)fprintf(stderr, "%s\n", shown);
