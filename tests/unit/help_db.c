@@ -2,6 +2,7 @@
 /* Short ways to use the table layer; see help_db.h. */
 #include "unit.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "help_db.h"
@@ -105,4 +106,76 @@ help_serialise(struct kc_db *db, struct ck_buf *ret)
 
 	HELP_OK(kc_db_serialise(db, false, &out, &fail));
 	*ret = out;
+}
+
+static void
+add_item(struct kc_db *db, size_t i)
+{
+	struct kc_value values[32];
+	char name[32];
+	struct ck_span data = { (const uint8_t *)name, sizeof(name) };
+
+	memset(name, 0, sizeof(name));
+	(void)snprintf(name, sizeof(name), "service%05zu", i);
+	help_generic(kc_db_relation(db, KC_REL_GENERIC), "account", name,
+	    values);
+	HELP_OK(kc_db_insert(db, KC_REL_GENERIC, values, data, NULL, &fail));
+	help_key(kc_db_relation(db, KC_REL_SYMMETRIC_KEY), name, values);
+	HELP_OK(kc_db_insert(db, KC_REL_SYMMETRIC_KEY, values, data, NULL,
+	    &fail));
+}
+
+void
+help_many(size_t n, struct ck_buf *ret)
+{
+	struct ck_buf file = CK_BUF_INIT;
+	struct kc_db *db;
+
+	help_new_file(168, &file);
+	db = help_db_open(ck_buf_view(&file));
+	HELP_OK(kc_db_begin(db, &fail));
+	/* In an order that is neither that of the index nor its reverse. */
+	for (size_t i = 0; i < n; i++)
+		add_item(db, i * 7 % n);
+	help_serialise(db, ret);
+	kc_db_free(&db);
+	ck_buf_free(&file);
+}
+
+size_t
+help_find(struct kc_db *db, const struct kc_table *t,
+    const struct kc_record *rec)
+{
+	struct kc_value values[KC_ATTRS_MAX], keys[KC_KEYS_MAX], v;
+	struct kc_record found;
+	size_t tried = 0, k;
+
+	HELP_OK(kc_db_values(db, rec, values, &fail));
+	for (size_t i = 0; i < t->ndefs; i++) {
+		const struct kc_index_def *def = &t->defs[i];
+		uint32_t number = 0;
+		bool hit = false;
+
+		for (k = 0; k < def->nkeys && values[def->keys[k]].present;
+		    k++)
+			keys[k] = values[def->keys[k]];
+		if (k < def->nkeys)
+			continue;
+		tried++;
+		HELP_OK(kc_db_lookup(db, t->id, def->id, keys, k, &hit,
+		    &number, &fail));
+		assert_true(hit);
+		if (def->unique)
+			assert_int_equal(number, rec->number);
+		HELP_OK(kc_db_record(db, t->id, number, &found, &fail));
+		while (k-- > 0) {
+			const struct kc_attr *a =
+			    &t->rel.attrs[def->keys[k]];
+
+			HELP_OK(kc_db_value(db, &found, a->id, &v, &fail));
+			assert_true(v.present);
+			assert_true(kc_value_same(a->format, &v, &keys[k]));
+		}
+	}
+	return tried;
 }

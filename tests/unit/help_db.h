@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "keychain/db.h"
+#include "keychain/db_int.h"
 
 /* A call that must succeed; the reason is printed when it does not. */
 #define HELP_OK(call) do {                                                    \
@@ -35,6 +36,15 @@ void help_key(const struct kc_relation *rel, const char *label,
 
 /* A new keychain with n bytes of data as its blob, serialised. */
 void help_new_file(size_t n, struct ck_buf *ret);
+
+/* n items in a keychain: generic passwords "account"/"service00000" and so on,
+ * each with a key of the same label. */
+void help_many(size_t n, struct ck_buf *ret);
+
+/* Is the record found through each index that must have it?  The first of
+ * the equal ones must have its keys.  The number of indexes tried. */
+size_t help_find(struct kc_db *db, const struct kc_table *t,
+    const struct kc_record *rec);
 
 /* The pending changes as a file. */
 void help_serialise(struct kc_db *db, struct ck_buf *ret);
