@@ -49,4 +49,18 @@ size_t help_find(struct kc_db *db, const struct kc_table *t,
 /* The pending changes as a file. */
 void help_serialise(struct kc_db *db, struct ck_buf *ret);
 
+void help_same(const struct ck_buf *a, const struct ck_buf *b);
+
+/* The file with one more table, by hand: size and id are put in front of
+ * body, which counts from the third word on. */
+void help_add_table(const struct ck_buf *file, uint32_t id,
+    struct ck_span body, struct ck_buf *ret);
+
+/*
+ * Whatever these bytes are: open them, read and look up everything, verify,
+ * and when that passes lay the file out again, which must give the same bytes.
+ * Nothing read may lie outside.  The answer of opening or verifying.
+ */
+ck_err help_exercise(struct ck_span file);
+
 #endif
