@@ -227,6 +227,49 @@ several_values_are_kept_or_refused(void **state)
 	ck_buf_free(&out);
 }
 
+/* Several values of an indexed attribute: no standard relation has them, the
+ * indexes could not be checked, so it is not written. */
+static void
+several_indexed_values_are_unsupported(void **state)
+{
+	struct ck_buf file = CK_BUF_INIT;
+	struct ck_fail fail = CK_FAIL_INIT;
+	struct kc_value values[16], v;
+	struct kc_record rec;
+	struct kc_db *db;
+	size_t at;
+
+	(void)state;
+	help_new_file(168, &file);
+	db = help_db_open(ck_buf_view(&file));
+	assert_int_equal(kc_db_begin(db, &fail), CK_OK);
+	help_generic(kc_db_relation(db, KC_REL_GENERIC), "a", "s", values);
+	values[13] = help_bytes("\0\0\0\3one_\0\0\0\3two_", 16);
+	assert_int_equal(kc_db_insert(db, KC_REL_GENERIC, values,
+	    (struct ck_span)CK_SPAN_NONE, NULL, &fail), CK_OK);
+	ck_buf_free(&file);
+	help_serialise(db, &file);
+	kc_db_free(&db);
+	db = help_db_open(ck_buf_view(&file));
+	assert_int_equal(kc_db_record(db, KC_REL_GENERIC, 0, &rec, &fail),
+	    CK_OK);
+	at = (size_t)(rec.raw.p - db->src.p);
+	kc_db_free(&db);
+	file.p[at + 24 + 4 * 13 + 3] &= 0xfe;
+	ck_put_be32(file.p + at + ck_get_be32(file.p + at + 24 + 4 * 13), 2);
+	db = help_db_open(ck_buf_view(&file));
+	assert_int_equal(kc_db_verify(db, &fail), CK_UNSUPPORTED);
+	assert_non_null(strstr(fail.why, "several values"));
+	assert_int_equal(kc_db_begin(db, NULL), CK_UNSUPPORTED);
+	assert_int_equal(kc_db_record(db, KC_REL_GENERIC, 0, &rec, NULL),
+	    CK_OK);
+	assert_int_equal(kc_db_value(db, &rec, KC_ATTR_ACCOUNT, &v, NULL),
+	    CK_OK);
+	assert_int_equal(v.bytes.n, 3);
+	kc_db_free(&db);
+	ck_buf_free(&file);
+}
+
 int
 main(void)
 {
@@ -235,6 +278,7 @@ main(void)
 		cmocka_unit_test(odd_padding_and_words_are_kept),
 		cmocka_unit_test(odd_date_may_stay_but_not_come),
 		cmocka_unit_test(several_values_are_kept_or_refused),
+		cmocka_unit_test(several_indexed_values_are_unsupported),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

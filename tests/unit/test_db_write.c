@@ -189,6 +189,20 @@ trimming_stops_at_new_records(void **state)
 	drop(&w, 3);
 	work_commit(&w);
 	assert_table(&w, 3, 0, "012");
+	/* Nor when it took a free number at the end. */
+	drop(&w, 1);
+	work_commit(&w);
+	drop(&w, 2);
+	work_commit(&w);
+	assert_table(&w, 2, HEAD(1), "0");
+	put_at(&w, "s5", 1);
+	drop(&w, 1);
+	work_commit(&w);
+	assert_table(&w, 2, HEAD(1), "0");
+	put_at(&w, "s1", 1);
+	put_at(&w, "s4", 2);
+	work_commit(&w);
+	assert_table(&w, 3, 0, "012");
 	/* An update of the last counts as put: nothing is cut. */
 	assert_int_equal(change(&w, 2, "a", "x"), CK_OK);
 	drop(&w, 1);
