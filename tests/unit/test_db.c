@@ -194,6 +194,40 @@ too_large_a_file_is_unsupported(void **state)
 	assert_int_equal(kc_db_open_fd(-1, "f", &db, &fail), CK_IO);
 }
 
+/* The source gives what lies inside, loads each block once, and no more. */
+static void
+source_is_bounded_and_lazy(void **state)
+{
+	struct kc_src src = KC_SRC_INIT;
+	size_t n = 3 * KC_BLOCK + 100;
+	uint8_t *p = malloc(n);
+	int fd;
+
+	(void)state;
+	assert_non_null(p);
+	for (size_t i = 0; i < n; i++)
+		p[i] = (uint8_t)(i * 31 >> 3);
+	fd = temporary(p, n);
+	assert_int_equal(kc_src_from_fd(fd, n, "f", &src, NULL), CK_OK);
+	assert_int_equal(kc_src_need(&src, n, 1, NULL), CK_DAMAGED);
+	assert_int_equal(kc_src_need(&src, n + 1, 0, NULL), CK_DAMAGED);
+	assert_int_equal(kc_src_need(&src, 1, SIZE_MAX, NULL), CK_DAMAGED);
+	assert_int_equal(kc_src_need(&src, n, 0, NULL), CK_OK);
+	assert_int_equal(src.loaded, 0);
+	assert_int_equal(kc_src_need(&src, KC_BLOCK - 1, 1, NULL), CK_OK);
+	assert_int_equal(src.loaded, 1);
+	assert_int_equal(kc_src_need(&src, n - 1, 1, NULL), CK_OK);
+	assert_int_equal(src.loaded, 2);
+	assert_memory_equal(src.p, p, KC_BLOCK);
+	assert_memory_equal(src.p + 3 * KC_BLOCK, p + 3 * KC_BLOCK, 100);
+	assert_int_equal(kc_src_need(&src, 0, n, NULL), CK_OK);
+	assert_int_equal(src.loaded, 4);
+	assert_memory_equal(src.p, p, n);
+	kc_src_free(&src);
+	ck_io_close(&fd);
+	free(p);
+}
+
 /* A file cut short behind our back is an error, not a signal. */
 static void
 shrinking_file_is_changed(void **state)
@@ -380,6 +414,7 @@ main(void)
 		cmocka_unit_test(worked_example_reads_as_published),
 		cmocka_unit_test(other_files_are_refused_by_kind),
 		cmocka_unit_test(too_large_a_file_is_unsupported),
+		cmocka_unit_test(source_is_bounded_and_lazy),
 		cmocka_unit_test(shrinking_file_is_changed),
 		cmocka_unit_test(what_is_not_there_is_absent_or_unsupported),
 		cmocka_unit_test(each_record_is_found_through_each_index),

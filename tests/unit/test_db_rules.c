@@ -359,6 +359,28 @@ overlong_key_is_damaged(void **state)
 	ck_buf_free(&out);
 }
 
+/* An index that leaves a record out, and is fine otherwise. */
+static void
+missing_entry_is_damaged(void **state)
+{
+	struct ck_buf file = CK_BUF_INIT, out = CK_BUF_INIT;
+	struct ck_fail fail = CK_FAIL_INIT;
+	struct kc_db *db;
+
+	(void)state;
+	sample(&file);
+	db = help_db_open(ck_buf_view(&file));
+	assert_int_equal(kc_db_begin(db, &fail), CK_OK);
+	assert_int_equal(kc_db_delete(db, KC_REL_GENERIC, 3, &fail), CK_OK);
+	kc_table_find(db, KC_REL_GENERIC)->edit->indexes[2].main.n = 0;
+	help_serialise(db, &out);
+	kc_db_free(&db);
+	assert_int_equal(verify(&out, &fail), CK_DAMAGED);
+	assert_non_null(strstr(fail.why, "0 entries instead of 1"));
+	ck_buf_free(&file);
+	ck_buf_free(&out);
+}
+
 /* Reading without verifying: a number that leads to another record, and a
  * slot that is neither free nor a place of records. */
 static void
@@ -551,6 +573,7 @@ main(void)
 		cmocka_unit_test(duplicate_unique_key_is_damaged),
 		cmocka_unit_test(gaps_are_damaged),
 		cmocka_unit_test(overlong_key_is_damaged),
+		cmocka_unit_test(missing_entry_is_damaged),
 		cmocka_unit_test(wrong_slot_is_damaged_when_read),
 		cmocka_unit_test(header_and_array_damage_is_found),
 		cmocka_unit_test(meta_row_damage_is_found),

@@ -83,6 +83,47 @@ huge_lengths_do_not_fit(void **state)
 	    &used));
 }
 
+/* A record of one attribute with that many values, all empty. */
+static bool
+many_values(uint32_t claimed, size_t stored, uint32_t *ret_count)
+{
+	static const struct kc_attr attr = { 1, 2, KC_BLOB, CK_SPAN_NONE };
+	const struct kc_relation rel = { 0x11, CK_SPAN_NONE, &attr, 1 };
+	struct ck_buf raw = CK_BUF_INIT;
+	struct kc_value v;
+	size_t bytes = 0;
+	bool fine;
+
+	ck_buf_zeros(&raw, KC_REC_ATTRS);
+	ck_buf_u32(&raw, KC_REC_ATTRS + 4);
+	ck_buf_u32(&raw, claimed);
+	ck_buf_zeros(&raw, 4 * stored);
+	fine = kc_raw_value(&rel, ck_buf_view(&raw), 0, &v, ret_count,
+	    &bytes);
+	if (fine)
+		assert_int_equal(bytes, 4 * stored);
+	ck_buf_free(&raw);
+	return fine;
+}
+
+static void
+counts_of_values_are_bounded(void **state)
+{
+	uint32_t count = 77;
+
+	(void)state;
+	assert_true(many_values(KC_VALUES_MAX, KC_VALUES_MAX, &count));
+	assert_int_equal(count, KC_VALUES_MAX);
+	assert_true(many_values(0, 0, &count));
+	assert_int_equal(count, 0);
+	count = 77;
+	assert_false(many_values(KC_VALUES_MAX + 1, KC_VALUES_MAX + 1,
+	    &count));
+	assert_false(many_values(3, 2, &count));
+	assert_false(many_values(0xffffffff, 2, &count));
+	assert_int_equal(count, 77);
+}
+
 static void
 impossible_values_are_not_written(void **state)
 {
@@ -177,6 +218,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(values_come_back_as_they_were_put),
 		cmocka_unit_test(huge_lengths_do_not_fit),
+		cmocka_unit_test(counts_of_values_are_bounded),
 		cmocka_unit_test(impossible_values_are_not_written),
 		cmocka_unit_test(each_format_has_its_order),
 	};
