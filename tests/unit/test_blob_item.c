@@ -2,7 +2,6 @@
 /* Item data, labels, and the primitives they rest on. */
 #include "unit.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "help_blob.h"
@@ -234,6 +233,31 @@ bad_padding_is_damaged(void **state)
 	ck_secret_wipe(&item.key);
 }
 
+/* Consistent all through, but longer than a block; and no block at all. */
+static void
+padding_longer_than_a_block_is_damaged(void **state)
+{
+	struct item item = example_item();
+	struct ck_secret plain = help_range(0, 16);
+	struct ck_secret cipher = CK_SECRET_INIT, got = CK_SECRET_INIT;
+
+	(void)state;
+	for (int pad = 9; pad < 256; pad++) {
+		memset(plain.p, pad, plain.n);
+		assert_int_equal(kc_cbc_encrypt(&item.key, item.iv, &plain,
+		    &cipher), CK_OK);
+		assert_int_equal(kc_cbc_decrypt(&item.key, item.iv,
+		    (struct ck_span){ cipher.p, 16 }, &got), CK_DAMAGED);
+		assert_null(got.p);
+		ck_secret_wipe(&cipher);
+	}
+	assert_int_equal(kc_cbc_decrypt(&item.key, item.iv,
+	    (struct ck_span)CK_SPAN_NONE, &got), CK_DAMAGED);
+	assert_null(got.p);
+	ck_secret_wipe(&plain);
+	ck_secret_wipe(&item.key);
+}
+
 static void
 item_key_missing_or_of_another_size_leaves_outputs(void **state)
 {
@@ -332,6 +356,7 @@ main(void)
 		cmocka_unit_test(secrets_of_any_bytes_and_sizes_come_back),
 		cmocka_unit_test(data_of_a_bad_length_is_damaged),
 		cmocka_unit_test(bad_padding_is_damaged),
+		cmocka_unit_test(padding_longer_than_a_block_is_damaged),
 		cmocka_unit_test(
 		    item_key_missing_or_of_another_size_leaves_outputs),
 		cmocka_unit_test(label_is_told_only_of_item_data),
