@@ -394,12 +394,12 @@ long_paths_are_decided_alike(void **state)
 static void
 whole_worker_policy_is_decided_alike(void **state)
 {
-	struct ck_policy *p = help_worker(help_set, HELP_SET_COUNT,
-	    &help_macos);
+	struct ck_policy *p;
 	struct session s;
 
 	(void)state;
 	need_scheme();
+	p = help_worker(help_set, HELP_SET_COUNT, &help_macos);
 	session_begin(&s);
 	begin_profile(&s, p);
 	for (size_t i = 0; i < HELP_SET_COUNT; i++) {
