@@ -29,7 +29,8 @@ ck_take_bytes(struct ck_cursor *c, size_t n, struct ck_span *ret)
 {
 	if (c->at > c->in.n || n > c->in.n - c->at)
 		return CK_DAMAGED;
-	ret->p = c->in.p + c->at;
+	/* The span may be NULL, which even 0 must not be added to. */
+	ret->p = c->at == 0 ? c->in.p : c->in.p + c->at;
 	ret->n = n;
 	c->at += n;
 	return CK_OK;
@@ -215,16 +216,15 @@ ck_hex_encode(const uint8_t *p, size_t n, char *ret)
 	ret[2 * n] = '\0';
 }
 
-static int
+/* c is a hex digit. */
+static unsigned int
 nibble(char c)
 {
 	if (c >= '0' && c <= '9')
-		return c - '0';
+		return (unsigned int)(c - '0');
 	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
+		return (unsigned int)(c - 'a' + 10);
+	return (unsigned int)(c - 'A' + 10);
 }
 
 ck_err

@@ -145,6 +145,26 @@ ck_io_open_file(int dirfd, const char *name, const char *shown,
 }
 
 ck_err
+ck_io_judge_file(int dirfd, const char *name, const char *shown,
+    unsigned int rules, struct stat *ret_st, struct ck_fail *fail)
+{
+	struct stat st;
+	ck_err r;
+
+	if (shown == NULL)
+		shown = name;
+	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		return ck_fail_sys(fail, errno, shown, "examine it");
+	if (!S_ISREG(st.st_mode))
+		return ck_fail_set(fail, CK_REFUSED, shown,
+		    "is %s, not a file", kind(st.st_mode));
+	if ((r = judge(&st, rules, shown, fail)) != CK_OK)
+		return r;
+	*ret_st = st;
+	return CK_OK;
+}
+
+ck_err
 ck_io_open_dir(int dirfd, const char *name, const char *shown,
     unsigned int rules, int *ret_fd, struct stat *ret_st,
     struct ck_fail *fail)
@@ -294,37 +314,78 @@ ck_io_sync(int fd, const char *shown, struct ck_fail *fail)
 	return CK_OK;
 }
 
+/* Make a temporary file beside name; its name goes to temp. */
+static ck_err
+make_temp(int dirfd, const char *name, const char *shown, unsigned int how,
+    char temp[NAME_MAX + 1], int *ret_fd, struct ck_fail *fail)
+{
+	struct timespec now = { 0, 0 };
+	unsigned long salt;
+	int fd, len;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	salt = (unsigned long)now.tv_nsec * 2654435761UL +
+	    (unsigned long)getpid();
+	/* Uniqueness is O_EXCL's work; the salt only avoids waiting for it. */
+	for (int i = 0; i < 100; i++, salt += 0x9e3779b9UL) {
+		if ((how & CK_IO_APPLE) != 0)
+			len = snprintf(temp, NAME_MAX + 1, "%s.sb-%08lx-%06lx",
+			    name, salt & 0xffffffffUL,
+			    (salt >> 7) * 40503UL & 0xffffffUL);
+		else
+			len = snprintf(temp, NAME_MAX + 1, "%s.tmp-%08lx",
+			    name, salt & 0xffffffffUL);
+		if (len < 0 || len > NAME_MAX)
+			return ck_fail_set(fail, CK_REFUSED, shown,
+			    "the name is too long");
+		fd = openat(dirfd, temp, O_WRONLY | O_CREAT | O_EXCL |
+		    O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (fd >= 0) {
+			*ret_fd = fd;
+			return CK_OK;
+		}
+		if (errno != EEXIST && errno != EINTR)
+			return ck_fail_sys(fail, errno, shown,
+			    "make a temporary file beside it");
+	}
+	return ck_fail_set(fail, CK_BUSY, shown,
+	    "too many temporary files beside it");
+}
+
+/* Give temp its final name.  0 or an errno. */
+static int
+take_name(int dirfd, const char *temp, const char *name, unsigned int how)
+{
+	int sys;
+
+	if ((how & CK_IO_NEW) == 0)
+		return renameat(dirfd, temp, dirfd, name) == 0 ? 0 : errno;
+	sys = ck_platform_rename_new(dirfd, temp, dirfd, name);
+	if (sys != ENOSYS && sys != EINVAL && sys != ENOTSUP)
+		return sys;
+	/* Not every file system can; a hard link refuses just as well. */
+	if (linkat(dirfd, temp, dirfd, name, 0) != 0)
+		return errno;
+	return unlinkat(dirfd, temp, 0) == 0 ? 0 : errno;
+}
+
 ck_err
-ck_io_replace(int dirfd, const char *name, const char *shown,
-    const void *buf, size_t n, mode_t mode, struct ck_fail *fail)
+ck_io_replace_how(int dirfd, const char *name, const char *shown,
+    const void *buf, size_t n, mode_t mode, gid_t group, unsigned int how,
+    struct ck_fail *fail)
 {
 	char temp[NAME_MAX + 1];
-	struct timespec now;
-	uint64_t salt;
-	int fd = -1, len;
+	int fd = -1, sys;
 	ck_err r;
 
 	if (shown == NULL)
 		shown = name;
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	salt = (uint64_t)now.tv_nsec ^ ((uint64_t)getpid() << 32);
-	/* Uniqueness is O_EXCL's work; the salt only avoids waiting for it. */
-	for (int i = 0; fd < 0 && i < 100; i++) {
-		len = snprintf(temp, sizeof(temp), "%s.tmp-%08lx", name,
-		    (unsigned long)((salt + (uint64_t)i * 0x9e3779b9U) &
-		    0xffffffffU));
-		if (len < 0 || (size_t)len >= sizeof(temp))
-			return ck_fail_set(fail, CK_USAGE, shown,
-			    "the name is too long");
-		fd = openat(dirfd, temp, O_WRONLY | O_CREAT | O_EXCL |
-		    O_NOFOLLOW | O_CLOEXEC, 0600);
-		if (fd < 0 && errno != EEXIST && errno != EINTR)
-			return ck_fail_sys(fail, errno, shown,
-			    "make a temporary file beside it");
-	}
-	if (fd < 0)
-		return ck_fail_set(fail, CK_BUSY, shown,
-		    "too many temporary files beside it");
+	if ((r = make_temp(dirfd, name, shown, how, temp, &fd,
+	    fail)) != CK_OK)
+		return r;
+	/* A group we are not in cannot be kept; ours is the safer one. */
+	if (group != (gid_t)-1 && fchown(fd, (uid_t)-1, group) != 0)
+		mode &= ~(mode_t)070;
 	if (fchmod(fd, mode) != 0) {
 		r = ck_fail_sys(fail, errno, shown, "set the mode");
 		goto undo;
@@ -333,8 +394,10 @@ ck_io_replace(int dirfd, const char *name, const char *shown,
 		goto undo;
 	if ((r = ck_io_sync(fd, shown, fail)) != CK_OK)
 		goto undo;
-	if (renameat(dirfd, temp, dirfd, name) != 0) {
-		r = ck_fail_sys(fail, errno, shown, "rename over it");
+	if ((sys = take_name(dirfd, temp, name, how)) != 0) {
+		r = sys == EEXIST ? ck_fail_set(fail, CK_REFUSED, shown,
+		    "exists already") :
+		    ck_fail_sys(fail, sys, shown, "rename over it");
 		goto undo;
 	}
 	ck_io_close(&fd);
@@ -345,6 +408,14 @@ undo:
 	ck_io_close(&fd);
 	(void)unlinkat(dirfd, temp, 0);
 	return r;
+}
+
+ck_err
+ck_io_replace(int dirfd, const char *name, const char *shown,
+    const void *buf, size_t n, mode_t mode, struct ck_fail *fail)
+{
+	return ck_io_replace_how(dirfd, name, shown, buf, n, mode, (gid_t)-1,
+	    0, fail);
 }
 
 ck_err

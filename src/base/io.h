@@ -35,7 +35,18 @@ CK_MUST_USE ck_err ck_io_open_file(int dirfd, const char *name,
     const char *shown, unsigned int rules, int *ret_fd, struct stat *ret_st,
     struct ck_fail *fail);
 
-/* The same for a directory; CK_IO_ONELINK and CK_IO_WRITE mean nothing. */
+/*
+ * Judge a file by its name, without opening it: for a file that another
+ * library opens, and whose POSIX locks closing a descriptor of ours would
+ * drop.  The caller proves afterwards, by *ret_st, that it was this one.
+ * CK_IO_WRITE means nothing.  A missing file is CK_NOSTORE.
+ */
+CK_MUST_USE ck_err ck_io_judge_file(int dirfd, const char *name,
+    const char *shown, unsigned int rules, struct stat *ret_st,
+    struct ck_fail *fail);
+
+/* ck_io_open_file() for a directory; CK_IO_ONELINK and CK_IO_WRITE mean
+ * nothing. */
 CK_MUST_USE ck_err ck_io_open_dir(int dirfd, const char *name,
     const char *shown, unsigned int rules, int *ret_fd, struct stat *ret_st,
     struct ck_fail *fail);
@@ -72,6 +83,18 @@ CK_MUST_USE ck_err ck_io_sync(int fd, const char *shown, struct ck_fail *fail);
 CK_MUST_USE ck_err ck_io_replace(int dirfd, const char *name,
     const char *shown, const void *buf, size_t n, mode_t mode,
     struct ck_fail *fail);
+
+enum ck_io_how {
+	CK_IO_NEW = 1,       /* CK_REFUSED when name exists, decided by the rename */
+	CK_IO_APPLE = 2      /* temporary named NAME.sb-XXXXXXXX-XXXXXX, as macOS does
+	                      * beside a keychain, so that one rule covers both */
+};
+
+/* The same with choices; group is given to the file when it is not (gid_t)-1
+ * and the system lets us. */
+CK_MUST_USE ck_err ck_io_replace_how(int dirfd, const char *name,
+    const char *shown, const void *buf, size_t n, mode_t mode, gid_t group,
+    unsigned int how, struct ck_fail *fail);
 
 /* Unlink and sync the directory.  A missing file is CK_NOSTORE. */
 CK_MUST_USE ck_err ck_io_remove(int dirfd, const char *name,

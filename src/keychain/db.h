@@ -9,6 +9,9 @@
  * tables; a record is read (pread, never mmap, so that a shrinking file is an
  * error and not a signal) and bounds-checked when it is asked for.  Writing
  * verifies the whole file first.
+ *
+ * Reads always show the file as it was opened; what a transaction changed is
+ * seen by opening what kc_db_serialise() made.
  */
 #ifndef KC_DB_H
 #define KC_DB_H
@@ -108,8 +111,9 @@ CK_MUST_USE ck_err kc_db_open_bytes(struct ck_span in, const char *shown,
     struct kc_db **ret, struct ck_fail *fail);
 
 /* An empty keychain as section 9 builds it, without the DbBlob record: the
- * caller inserts that into KC_REL_DB_BLOB and serialises.  It is in a write
- * transaction already. */
+ * caller inserts that into KC_REL_DB_BLOB (values may be NULL, it has no
+ * attributes) and serialises.  It is in a write transaction already; what that
+ * inserts belongs to the first commit. */
 CK_MUST_USE ck_err kc_db_new(struct kc_db **ret, struct ck_fail *fail);
 
 /* NULL is fine. */
@@ -126,19 +130,24 @@ const struct kc_relation *kc_db_relation(const struct kc_db *db, uint32_t id);
 size_t kc_relation_column(const struct kc_relation *rel, uint32_t attr);
 
 /* Every structural check of section 19, items 1 to 19, over the whole file,
- * indexes against records included.  CK_DAMAGED names the table and check. */
+ * indexes against records included.  CK_DAMAGED names the table and check;
+ * CK_UNSUPPORTED: several values of an indexed attribute, which no standard
+ * relation has.  A file that passes is laid out again byte for byte. */
 CK_MUST_USE ck_err kc_db_verify(struct kc_db *db, struct ck_fail *fail);
 
 /* Live records of a relation, 0 for one that does not exist. */
 CK_MUST_USE ck_err kc_db_count(struct kc_db *db, uint32_t relation,
     uint32_t *ret, struct ck_fail *fail);
 
-/* The record with that number.  CK_ABSENT when the slot is free or beyond. */
+/* The record with that number.  CK_ABSENT when the slot is free or beyond, or
+ * there is no such table.  CK_UNSUPPORTED: a table the file does not
+ * describe. */
 CK_MUST_USE ck_err kc_db_record(struct kc_db *db, uint32_t relation,
     uint32_t number, struct kc_record *ret, struct ck_fail *fail);
 
 /* The first record with a number >= *number; *number is then one past it.
- * CK_ABSENT at the end.  Reads the state at open time, not pending changes. */
+ * CK_ABSENT at the end, CK_UNSUPPORTED as above.  *number is untouched on
+ * failure. */
 CK_MUST_USE ck_err kc_db_next(struct kc_db *db, uint32_t relation,
     uint32_t *number, struct kc_record *ret, struct ck_fail *fail);
 
@@ -155,8 +164,10 @@ CK_MUST_USE ck_err kc_db_values(struct kc_db *db,
 /*
  * Binary search in one index for entries whose first nkeys attributes equal
  * keys (in the index's attribute order).  *ret_hit tells whether one was
- * found, *ret_number its record.  A miss proves nothing: an index may be out
- * of order.  CK_UNSUPPORTED: no such index.  CK_DAMAGED.
+ * found, *ret_number the record of the first one (untouched for a miss).  A
+ * miss proves nothing: an index may be out of order.  A hit is to be compared
+ * with the record: an index may lie.  CK_UNSUPPORTED: no such index, or nkeys
+ * is 0 or too many.  CK_USAGE: a value no record could have.  CK_DAMAGED.
  */
 CK_MUST_USE ck_err kc_db_lookup(struct kc_db *db, uint32_t relation,
     uint32_t index, const struct kc_value *keys, size_t nkeys, bool *ret_hit,
@@ -167,23 +178,28 @@ CK_MUST_USE ck_err kc_db_lookup(struct kc_db *db, uint32_t relation,
 CK_MUST_USE ck_err kc_db_index_for(struct kc_db *db, uint32_t relation,
     const uint32_t *attrs, size_t n, uint32_t *ret, struct ck_fail *fail);
 
-/* Start a write transaction: verifies everything.  The changes stay in
- * memory until kc_db_serialise(). */
+/* Start a write transaction: verifies everything, and fails like
+ * kc_db_verify().  The changes stay in memory until kc_db_serialise().
+ * CK_INTERNAL when one is running. */
 CK_MUST_USE ck_err kc_db_begin(struct kc_db *db, struct ck_fail *fail);
 
 /*
  * Insert one record; values[nattrs] in record order, data may be empty.
  * Missing values of unique-key attributes get their default (empty, 0).
  * CK_REFUSED: the unique key exists (the number stays consumed, section 3.2).
- * values and data are copied.
+ * CK_USAGE: a value does not have the form of its format.  CK_NOSPACE: all
+ * changes together exceed KC_FILE_MAX.  CK_UNSUPPORTED: no such table, or one
+ * of the meta tables.  values and data are copied; ret_number may be NULL.
  */
 CK_MUST_USE ck_err kc_db_insert(struct kc_db *db, uint32_t relation,
     const struct kc_value *values, struct ck_span data, uint32_t *ret_number,
     struct ck_fail *fail);
 
-/* Replace values and data of a record (record version + 1).  CK_ABSENT,
- * CK_REFUSED when the new unique key exists; then nothing changed but the
- * order among equal keys (section 6.4). */
+/* Replace values and data of a record (record version + 1), which may be one
+ * of this transaction.  CK_ABSENT, CK_REFUSED when the new unique key exists;
+ * then nothing changed but the order among equal keys (section 6.4).
+ * CK_UNSUPPORTED also when the record has several values of one attribute.
+ * A value that stays as it was need not be valid. */
 CK_MUST_USE ck_err kc_db_update(struct kc_db *db, uint32_t relation,
     uint32_t number, const struct kc_value *values, struct ck_span data,
     struct ck_fail *fail);
@@ -193,9 +209,12 @@ CK_MUST_USE ck_err kc_db_delete(struct kc_db *db, uint32_t relation,
 
 /*
  * The new file.  With changes pending the commit counter is the next one and
- * changed tables are laid out anew; the others are copied.  rebuild lays out
- * every table anew with the counter kept (used to prove byte identity).
- * CK_REFUSED when the result would be larger than KC_FILE_MAX.
+ * changed tables are laid out anew; the others are copied.  Without any, it
+ * is the old file.  rebuild, in a transaction without changes, lays out every
+ * table anew with the counter kept (used to prove byte identity).  The
+ * transaction goes on.  *ret must hold nothing; written on success only.
+ * CK_REFUSED when the result would be larger than KC_FILE_MAX.  CK_INTERNAL:
+ * not exactly one record in KC_REL_DB_BLOB.
  */
 CK_MUST_USE ck_err kc_db_serialise(struct kc_db *db, bool rebuild,
     struct ck_buf *ret, struct ck_fail *fail);

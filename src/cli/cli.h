@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The command line: the only part that prints, exits or reads the
+ * environment.  stdout is data, stderr is talk.
+ */
+#ifndef CK_CLI_CLI_H
+#define CK_CLI_CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/bytes.h"
+#include "base/err.h"
+#include "base/secret.h"
+#include "custody/place.h"
+
+struct cli {
+	const char *verb;            /* as shown in messages */
+	bool json;
+	bool quiet;
+	bool verbose;
+	bool help;
+	struct ck_say say;           /* what environment and options said */
+	struct ck_fail fail;
+};
+
+struct verb {
+	const char *name;
+	const char *usage;           /* what follows the program's name */
+	const char *help;            /* one line */
+	size_t heap;                 /* secure memory it may need, bytes */
+	/* argv[0] is the first word behind the verb.  Returns the outcome;
+	 * the reason is in cli->fail. */
+	ck_err (*run)(struct cli *cli, int argc, char **argv);
+};
+
+extern const struct verb cli_verbs[];
+extern const size_t cli_verb_count;
+
+ck_err cmd_migrate(struct cli *cli, int argc, char **argv);
+ck_err cmd_get(struct cli *cli, int argc, char **argv);
+ck_err cmd_status(struct cli *cli, int argc, char **argv);
+ck_err cmd_precedence(struct cli *cli, int argc, char **argv);
+ck_err cmd_rules(struct cli *cli, int argc, char **argv);
+ck_err cmd_keychain(struct cli *cli, int argc, char **argv);
+
+/* The changing half of cmd_keychain; sub is the word behind "keychain". */
+ck_err cmd_keychain_edit(struct cli *cli, const char *sub, int argc,
+    char **argv);
+
+/* --- options (opts.c) --- */
+
+enum opt_kind {
+	OPT_FLAG,                    /* bool */
+	OPT_TEXT,                    /* const char * */
+	OPT_FD,                      /* int, a descriptor that is open */
+	OPT_NUMBER,                  /* unsigned int, decimal */
+	OPT_LIST                     /* struct opt_list */
+};
+
+enum { OPT_LIST_MAX = 32 };
+struct opt_list {
+	const char *word[OPT_LIST_MAX];
+	size_t n;
+};
+
+struct opt {
+	const char *name;            /* with its dashes */
+	enum opt_kind kind;
+	void *to;
+};
+
+/*
+ * Read options (--name VALUE, --name=VALUE, -- ends them) and the options
+ * every verb has; what is left are at most max words, written to words.
+ * CK_USAGE names the word that is wrong.
+ */
+CK_MUST_USE ck_err cli_options(struct cli *cli, int argc, char **argv,
+    const struct opt *opts, size_t nopts, const char **words, size_t max,
+    size_t *ret_words);
+
+/* A password from a descriptor (-1: none, *ret stays): every byte but one
+ * line end behind it. */
+CK_MUST_USE ck_err cli_password(struct cli *cli, int fd,
+    struct ck_secret *ret);
+
+/* An absolute path for what was typed.  CK_REFUSED when it does not fit. */
+CK_MUST_USE ck_err cli_absolute(struct cli *cli, const char *typed,
+    char ret[CK_PATH_MAX]);
+
+/* --- output (out.c) --- */
+
+/* Write to stdout, every byte or an error. */
+CK_MUST_USE ck_err cli_put(struct cli *cli, const struct ck_buf *text);
+/* One line to stderr, unless --quiet. */
+void cli_say(const struct cli *cli, const char *fmt, ...) CK_PRINTF(2, 3);
+/* The failure, for people on stderr and with --json on stdout too. */
+void cli_report(struct cli *cli, ck_err outcome);
+
+/* JSON text in a buffer.  Names are plain ASCII of ours. */
+void js_open(struct ck_buf *b, char bracket);          /* { or [ */
+void js_shut(struct ck_buf *b, char bracket);          /* } or ] */
+void js_name(struct ck_buf *b, const char *name);
+void js_text(struct ck_buf *b, const char *name, const char *value);
+void js_number(struct ck_buf *b, const char *name, long long value);
+void js_bool(struct ck_buf *b, const char *name, bool value);
+void js_null(struct ck_buf *b, const char *name);
+/* Any bytes: "name" when they are UTF-8, else "name_hex". */
+void js_bytes(struct ck_buf *b, const char *name, struct ck_span value);
+/* A string inside an array. */
+void js_item(struct ck_buf *b, const char *value);
+
+/* Bytes for people: printable UTF-8 as it is, others as \xHH. */
+void cli_show_bytes(struct ck_buf *b, struct ck_span value);
+
+#endif

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* clankie-keys keychain: the changing half. */
+#include "cli.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "base/clock.h"
+#include "base/io.h"
+#include "keychain/blob.h"
+#include "keychain/keychain.h"
+
+#define UNSET 0xffffffffU
+
+struct editing {
+	char path[CK_PATH_MAX];
+	const char *service, *account, *label, *comment, *kind;
+	const char *blob_version, *lock_on_sleep;
+	struct opt_list trusted;
+	bool no_access;
+	unsigned int lock_after;
+	int password_fd, secret_fd, new_password_fd;
+};
+
+static ck_err
+parse(struct cli *cli, int argc, char **argv, struct editing *ret)
+{
+	const struct opt opts[] = {
+		{ "--service", OPT_TEXT, &ret->service },
+		{ "--account", OPT_TEXT, &ret->account },
+		{ "--label", OPT_TEXT, &ret->label },
+		{ "--comment", OPT_TEXT, &ret->comment },
+		{ "--kind", OPT_TEXT, &ret->kind },
+		{ "--trust", OPT_LIST, &ret->trusted },
+		{ "--always-ask", OPT_FLAG, &ret->no_access },
+		{ "--blob-version", OPT_TEXT, &ret->blob_version },
+		{ "--lock-after", OPT_NUMBER, &ret->lock_after },
+		{ "--lock-on-sleep", OPT_TEXT, &ret->lock_on_sleep },
+		{ "--password-fd", OPT_FD, &ret->password_fd },
+		{ "--secret-fd", OPT_FD, &ret->secret_fd },
+		{ "--new-password-fd", OPT_FD, &ret->new_password_fd },
+	};
+	const char *words[1];
+	size_t n = 0;
+	ck_err r;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->lock_after = UNSET;
+	ret->password_fd = ret->secret_fd = ret->new_password_fd = -1;
+	r = cli_options(cli, argc, argv, opts, sizeof(opts) / sizeof(opts[0]),
+	    words, 1, &n);
+	if (r != CK_OK)
+		return r;
+	if (n != 1)
+		return ck_fail_set(&cli->fail, CK_USAGE, NULL,
+		    "the keychain file is missing");
+	if (ret->lock_on_sleep != NULL &&
+	    strcmp(ret->lock_on_sleep, "yes") != 0 &&
+	    strcmp(ret->lock_on_sleep, "no") != 0)
+		return ck_fail_set(&cli->fail, CK_USAGE, "--lock-on-sleep",
+		    "wants yes or no");
+	return cli_absolute(cli, words[0], ret->path);
+}
+
+static ck_err
+need(struct cli *cli, bool there, const char *what)
+{
+	if (there)
+		return CK_OK;
+	return ck_fail_set(&cli->fail, CK_USAGE, NULL, "%s is needed", what);
+}
+
+static ck_err
+need_names(struct cli *cli, const struct editing *e)
+{
+	ck_err r;
+
+	if ((r = need(cli, e->service != NULL, "--service")) != CK_OK)
+		return r;
+	return need(cli, e->account != NULL, "--account");
+}
+
+static ck_err
+done(struct cli *cli, const struct editing *e, const char *what)
+{
+	struct ck_buf out = CK_BUF_INIT;
+	ck_err r;
+
+	if (!cli->json)
+		return CK_OK;
+	js_open(&out, '{');
+	js_bool(&out, "ok", true);
+	js_text(&out, "path", e->path);
+	js_text(&out, "done", what);
+	js_shut(&out, '}');
+	ck_buf_text(&out, "\n");
+	r = cli_put(cli, &out);
+	ck_buf_free(&out);
+	return r;
+}
+
+/* Lock, open, and unlock if there is a password. */
+static ck_err
+open_edit(struct cli *cli, const struct editing *e, bool need_password,
+    struct kc **ret)
+{
+	struct ck_secret password = CK_SECRET_INIT;
+	struct kc *kc = NULL;
+	ck_err r;
+
+	if (need_password && (r = need(cli, e->password_fd >= 0,
+	    "--password-fd")) != CK_OK)
+		return r;
+	/* The password first: a lock is not held while somebody types. */
+	if ((r = cli_password(cli, e->password_fd, &password)) != CK_OK)
+		goto out;
+	if ((r = kc_open_write(e->path, CK_IO_ONELINK, CK_WAIT_MS, &kc,
+	    &cli->fail)) != CK_OK)
+		goto out;
+	if (password.p != NULL)
+		r = kc_unlock(kc, &password, &cli->fail);
+out:
+	ck_secret_wipe(&password);
+	if (r == CK_OK)
+		*ret = kc;
+	else
+		kc_close(&kc);
+	return r;
+}
+
+static ck_err
+do_create(struct cli *cli, const struct editing *e)
+{
+	struct kc_new_file how = { KC_BLOB_V100, 300, true, 0600 };
+	struct ck_secret password = CK_SECRET_INIT;
+	struct kc *kc = NULL;
+	ck_err r;
+
+	if ((r = need(cli, e->password_fd >= 0, "--password-fd")) != CK_OK)
+		return r;
+	if (e->blob_version != NULL &&
+	    strcasecmp(e->blob_version, "0x200") == 0)
+		how.version = KC_BLOB_V200;
+	else if (e->blob_version != NULL &&
+	    strcasecmp(e->blob_version, "0x100") != 0)
+		return ck_fail_set(&cli->fail, CK_USAGE, "--blob-version",
+		    "wants 0x100 or 0x200");
+	if (e->lock_after != UNSET)
+		how.idle_timeout = e->lock_after;
+	if (e->lock_on_sleep != NULL)
+		how.lock_on_sleep = strcmp(e->lock_on_sleep, "yes") == 0;
+	if ((r = cli_password(cli, e->password_fd, &password)) != CK_OK)
+		return r;
+	if ((r = kc_create(e->path, &how, &password, CK_WAIT_MS, &kc,
+	    &cli->fail)) == CK_OK)
+		r = kc_commit(kc, &cli->fail);
+	kc_close(&kc);
+	ck_secret_wipe(&password);
+	return r == CK_OK ? done(cli, e, "created") : r;
+}
+
+static ck_err
+do_add(struct cli *cli, const struct editing *e)
+{
+	struct kc_trusted trusted[OPT_LIST_MAX];
+	struct ck_secret secret = CK_SECRET_INIT;
+	struct kc_new_item item;
+	struct kc *kc = NULL;
+	ck_err r;
+
+	if ((r = need_names(cli, e)) != CK_OK ||
+	    (r = need(cli, e->secret_fd >= 0, "--secret-fd")) != CK_OK)
+		return r;
+	memset(&item, 0, sizeof(item));
+	memset(trusted, 0, sizeof(trusted));
+	item.service = CK_SPAN_TEXT(e->service);
+	item.account = CK_SPAN_TEXT(e->account);
+	if (e->label != NULL)
+		item.label = CK_SPAN_TEXT(e->label);
+	if (e->comment != NULL)
+		item.comment = CK_SPAN_TEXT(e->comment);
+	if (e->kind != NULL)
+		item.kind = CK_SPAN_TEXT(e->kind);
+	item.access = e->trusted.n > 0 ? KC_ACCESS_TRUSTED :
+	    e->no_access ? KC_ACCESS_NONE : KC_ACCESS_ANY;
+	for (size_t i = 0; i < e->trusted.n; i++)
+		trusted[i].path = e->trusted.word[i];
+	item.trusted = trusted;
+	item.ntrusted = e->trusted.n;
+	item.now = ck_clock_wall();
+	if ((r = ck_secret_read_fd(e->secret_fd, CK_SECRET_MAX, &secret,
+	    &cli->fail)) != CK_OK ||
+	    (r = open_edit(cli, e, true, &kc)) != CK_OK)
+		goto out;
+	if ((r = kc_add(kc, &item, &secret, &cli->fail)) == CK_OK)
+		r = kc_commit(kc, &cli->fail);
+out:
+	kc_close(&kc);
+	ck_secret_wipe(&secret);
+	return r == CK_OK ? done(cli, e, "added") : r;
+}
+
+/* Settings of the file: update without an item's names. */
+static ck_err
+update_settings(struct cli *cli, const struct editing *e)
+{
+	struct kc_info info;
+	struct kc *kc = NULL;
+	ck_err r;
+
+	if ((r = open_edit(cli, e, true, &kc)) != CK_OK)
+		return r;
+	kc_info(kc, &info);
+	if (e->lock_after != UNSET)
+		info.idle_timeout = e->lock_after;
+	if (e->lock_on_sleep != NULL)
+		info.lock_on_sleep = strcmp(e->lock_on_sleep, "yes") == 0;
+	if ((r = kc_set_settings(kc, info.idle_timeout, info.lock_on_sleep,
+	    &cli->fail)) == CK_OK)
+		r = kc_commit(kc, &cli->fail);
+	kc_close(&kc);
+	return r == CK_OK ? done(cli, e, "updated") : r;
+}
+
+/* One change to one item. */
+static ck_err
+change_item(struct cli *cli, const struct editing *e, struct kc *kc,
+    const struct ck_secret *secret)
+{
+	struct kc_record rec;
+	int64_t now = ck_clock_wall();
+	ck_err r;
+
+	r = kc_find(kc, CK_SPAN_TEXT(e->service), CK_SPAN_TEXT(e->account),
+	    &rec, &cli->fail);
+	if (r != CK_OK)
+		return r;
+	if (secret->p != NULL)
+		return kc_set_secret(kc, &rec, secret, now, &cli->fail);
+	if (e->label != NULL)
+		return kc_set_attribute(kc, &rec, KC_ATTR_LABEL,
+		    CK_SPAN_TEXT(e->label), now, &cli->fail);
+	if (e->comment != NULL)
+		return kc_set_attribute(kc, &rec, KC_ATTR_COMMENT,
+		    CK_SPAN_TEXT(e->comment), now, &cli->fail);
+	return kc_set_attribute(kc, &rec, KC_ATTR_KIND,
+	    CK_SPAN_TEXT(e->kind), now, &cli->fail);
+}
+
+static ck_err
+do_update(struct cli *cli, const struct editing *e)
+{
+	struct ck_secret secret = CK_SECRET_INIT;
+	struct kc *kc = NULL;
+	int changes = (e->secret_fd >= 0) + (e->label != NULL) +
+	    (e->comment != NULL) + (e->kind != NULL);
+	ck_err r;
+
+	if (e->service == NULL && e->account == NULL && changes == 0 &&
+	    (e->lock_after != UNSET || e->lock_on_sleep != NULL))
+		return update_settings(cli, e);
+	if ((r = need_names(cli, e)) != CK_OK)
+		return r;
+	if (changes != 1)
+		return ck_fail_set(&cli->fail, CK_USAGE, NULL,
+		    "exactly one of --secret-fd, --label, --comment and "
+		    "--kind is needed");
+	if (e->secret_fd >= 0 && (r = ck_secret_read_fd(e->secret_fd,
+	    CK_SECRET_MAX, &secret, &cli->fail)) != CK_OK)
+		return r;
+	if ((r = open_edit(cli, e, true, &kc)) == CK_OK &&
+	    (r = change_item(cli, e, kc, &secret)) == CK_OK)
+		r = kc_commit(kc, &cli->fail);
+	kc_close(&kc);
+	ck_secret_wipe(&secret);
+	return r == CK_OK ? done(cli, e, "updated") : r;
+}
+
+static ck_err
+do_delete(struct cli *cli, const struct editing *e)
+{
+	struct kc_record rec;
+	struct kc *kc = NULL;
+	ck_err r;
+
+	if ((r = need_names(cli, e)) != CK_OK ||
+	    (r = open_edit(cli, e, false, &kc)) != CK_OK)
+		return r;
+	if ((r = kc_find(kc, CK_SPAN_TEXT(e->service),
+	    CK_SPAN_TEXT(e->account), &rec, &cli->fail)) == CK_OK &&
+	    (r = kc_delete(kc, &rec, &cli->fail)) == CK_OK)
+		r = kc_commit(kc, &cli->fail);
+	kc_close(&kc);
+	return r == CK_OK ? done(cli, e, "deleted") : r;
+}
+
+static ck_err
+do_passwd(struct cli *cli, const struct editing *e)
+{
+	struct ck_secret new = CK_SECRET_INIT;
+	struct kc *kc = NULL;
+	ck_err r;
+
+	if ((r = need(cli, e->new_password_fd >= 0,
+	    "--new-password-fd")) != CK_OK)
+		return r;
+	if (e->new_password_fd == e->password_fd)
+		return ck_fail_set(&cli->fail, CK_USAGE, NULL,
+		    "the old and the new password need two descriptors");
+	if ((r = cli_password(cli, e->new_password_fd, &new)) != CK_OK)
+		return r;
+	if ((r = open_edit(cli, e, true, &kc)) == CK_OK &&
+	    (r = kc_set_password(kc, &new, &cli->fail)) == CK_OK)
+		r = kc_commit(kc, &cli->fail);
+	kc_close(&kc);
+	ck_secret_wipe(&new);
+	return r == CK_OK ? done(cli, e, "password changed") : r;
+}
+
+ck_err
+cmd_keychain_edit(struct cli *cli, const char *sub, int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		ck_err (*run)(struct cli *, const struct editing *);
+	} subs[] = {
+		{ "create", do_create }, { "add", do_add },
+		{ "update", do_update }, { "delete", do_delete },
+		{ "passwd", do_passwd },
+	};
+	struct editing e;
+	ck_err r;
+
+	for (size_t i = 0; i < sizeof(subs) / sizeof(subs[0]); i++) {
+		if (strcmp(sub, subs[i].name) != 0)
+			continue;
+		if ((r = parse(cli, argc, argv, &e)) != CK_OK)
+			return r;
+		return subs[i].run(cli, &e);
+	}
+	return ck_fail_set(&cli->fail, CK_USAGE, sub,
+	    "is nothing that can be done with a keychain");
+}

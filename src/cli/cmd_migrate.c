@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* clankie-keys migrate */
+#include "cli.h"
+
+#include <string.h>
+
+#include "custody/migrate.h"
+
+/* --checkout DIR as canonical directories. */
+static ck_err
+checkouts(struct cli *cli, const struct opt_list *said,
+    char room[OPT_LIST_MAX][CK_PATH_MAX], const char **ret)
+{
+	char path[CK_PATH_MAX];
+	ck_err r;
+
+	for (size_t i = 0; i < said->n; i++) {
+		if ((r = cli_absolute(cli, said->word[i], path)) != CK_OK ||
+		    (r = ck_path_canonical(path, room[i],
+		    &cli->fail)) != CK_OK)
+			return r;
+		ret[i] = room[i];
+	}
+	return CK_OK;
+}
+
+static const char *
+end_name(enum ck_migrate_end end)
+{
+	switch (end) {
+	case CK_MIGRATED:
+		return "migrated";
+	case CK_MIGRATE_ALREADY:
+		return "already";
+	case CK_MIGRATE_RESUMED:
+		return "resumed";
+	case CK_MIGRATE_PLANNED:
+		break;
+	}
+	return "planned";
+}
+
+static const char *
+sandbox_name(const struct ck_migrate_report *m)
+{
+	if (!m->sandbox_known)
+		return "unknown";
+	return m->sandbox == CK_SANDBOX_ON ? "on" :
+	    m->sandbox == CK_SANDBOX_OFF ? "off" : "absent";
+}
+
+static void
+plan(const struct ck_place *p, const struct ck_migrate_report *m,
+    struct ck_buf *b)
+{
+	ck_buf_format(b, "would move %s / %s\n"
+	    "  from            %s (%s)\n"
+	    "  to              %s\n"
+	    "  unlock password %s\n"
+	    "  records         %s/%s: the dedicated keychain first for every "
+	    "reader and writer\n"
+	    "  rules           %s\n"
+	    "  then erase      %zu cop%s in the broker, compared again under "
+	    "its lock\n"
+	    "nothing was changed\n", p->service, p->account, m->broker,
+	    ck_rec_kind_name(m->broker_kind), m->keychain,
+	    m->broker_kind == CK_KIND_LOGIN_KEYCHAIN ?
+	    "an item of the same keychain" : p->unlock, p->dir, CK_REC_FILE,
+	    m->rules, m->copies, m->copies == 1 ? "y" : "ies");
+}
+
+static void
+people(const struct ck_place *p, const struct ck_migrate_report *m,
+    struct ck_buf *b)
+{
+	if (m->end == CK_MIGRATE_PLANNED) {
+		plan(p, m, b);
+		return;
+	}
+	if (m->end == CK_MIGRATE_ALREADY)
+		ck_buf_format(b, "already in the dedicated keychain; nothing "
+		    "was changed\n");
+	else if (m->end == CK_MIGRATE_RESUMED)
+		ck_buf_format(b, "an interrupted migration was finished\n");
+	ck_buf_format(b, "keychain     %s\n"
+	    "fingerprint  %.8s\n"
+	    "rules        %s\n", m->keychain, m->fingerprint, m->rules);
+	if (m->end == CK_MIGRATE_ALREADY)
+		return;
+	ck_buf_format(b, "\nUntil now every process of this user could read "
+	    "this credential: replace it with\n  clankie-keys rotate\n");
+	if (m->sandbox_known && m->sandbox == CK_SANDBOX_ON)
+		return;
+	ck_buf_format(b, "The worker sandbox is %s: nothing is protected "
+	    "yet.  Turn on fleet.workerSandbox in\n  %s\n",
+	    m->sandbox_known ? "off" : "in an unknown state", p->settings);
+}
+
+static void
+json(const struct ck_place *p, const struct ck_migrate_report *m,
+    struct ck_buf *b)
+{
+	js_open(b, '{');
+	js_bool(b, "ok", true);
+	js_text(b, "outcome", end_name(m->end));
+	js_text(b, "credential", p->credential);
+	js_text(b, "service", p->service);
+	js_text(b, "account", p->account);
+	js_text(b, "broker", m->broker);
+	js_text(b, "broker_kind", ck_rec_kind_name(m->broker_kind));
+	js_text(b, "keychain", m->keychain);
+	js_text(b, "rules", m->rules);
+	if (m->fingerprint[0] != '\0')
+		js_bytes(b, "fingerprint", (struct ck_span){
+		    (const uint8_t *)m->fingerprint, 8 });
+	else
+		js_null(b, "fingerprint");
+	js_text(b, "worker_sandbox", sandbox_name(m));
+	js_bool(b, "rotate_advised", m->end == CK_MIGRATED ||
+	    m->end == CK_MIGRATE_RESUMED);
+	js_shut(b, '}');
+	ck_buf_text(b, "\n");
+}
+
+ck_err
+cmd_migrate(struct cli *cli, int argc, char **argv)
+{
+	static char room[OPT_LIST_MAX][CK_PATH_MAX];
+	const char *dirs[OPT_LIST_MAX], *words[1];
+	struct opt_list said = { { NULL }, 0 };
+	struct ck_migrate_how how = { false, false, dirs, 0 };
+	struct ck_migrate_report report;
+	struct ck_secret password = CK_SECRET_INIT;
+	struct ck_buf out = CK_BUF_INIT;
+	struct ck_place place;
+	int password_fd = -1;
+	size_t n = 0;
+	const struct opt opts[] = {
+		{ "--dry-run", OPT_FLAG, &how.dry_run },
+		{ "--service-honours-precedence", OPT_FLAG, &how.honours },
+		{ "--broker", OPT_TEXT, &cli->say.broker },
+		{ "--login-password-fd", OPT_FD, &password_fd },
+		{ "--service", OPT_TEXT, &cli->say.service },
+		{ "--account", OPT_TEXT, &cli->say.account },
+		{ "--checkout", OPT_LIST, &said },
+	};
+	ck_err r;
+
+	r = cli_options(cli, argc, argv, opts, sizeof(opts) / sizeof(opts[0]),
+	    words, 1, &n);
+	if (r != CK_OK)
+		return r;
+	if (n == 1)
+		cli->say.credential = words[0];
+	if ((r = cli_password(cli, password_fd, &password)) != CK_OK)
+		goto out;
+	if (password.p != NULL)
+		cli->say.login_password = &password;
+	if ((r = checkouts(cli, &said, room, dirs)) != CK_OK)
+		goto out;
+	how.ncheckouts = said.n;
+	if ((r = ck_place_resolve(&cli->say, &place, &cli->fail)) != CK_OK)
+		goto out;
+	if ((r = ck_migrate(&place, &how, &report, &cli->fail)) != CK_OK)
+		goto out;
+	if (cli->json)
+		json(&place, &report, &out);
+	else
+		people(&place, &report, &out);
+	r = cli_put(cli, &out);
+out:
+	ck_buf_free(&out);
+	ck_secret_wipe(&password);
+	return r;
+}

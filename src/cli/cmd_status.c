@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* clankie-keys status */
+#include "cli.h"
+
+#include "custody/status.h"
+
+static const char *
+sandbox_name(const struct ck_status *s)
+{
+	if (s->sandbox_err != CK_OK)
+		return "unknown";
+	return s->sandbox == CK_SANDBOX_ON ? "on" :
+	    s->sandbox == CK_SANDBOX_OFF ? "off" : "absent";
+}
+
+static const char *
+rules_name(const struct ck_status *s)
+{
+	if (!s->in_charge || !s->records)
+		return "none";
+	if (s->rules_err != CK_OK)
+		return "unknown";
+	return s->rules_match ? "match" : "differ";
+}
+
+/* How things stand with the file, in words. */
+static void
+file_lines(const struct ck_place *p, const struct ck_status *s,
+    struct ck_buf *b)
+{
+	if (s->file_err != CK_OK) {
+		ck_buf_format(b, "keychain     %s\n             %s: %s\n",
+		    p->keychain, ck_err_text(s->file_err),
+		    s->file_fail.why);
+		return;
+	}
+	ck_buf_format(b, "keychain     %s\n"
+	    "             mode %04o, blob version 0x%x, %u item%s, %s\n"
+	    "             locks after %u s%s%s\n", p->keychain,
+	    (unsigned int)s->file.mode, s->file.version, s->file.items,
+	    s->file.items == 1 ? "" : "s",
+	    s->list_err == CK_OK ? "not on the search list (as intended)" :
+	    s->list_err == CK_REFUSED ? "ON THE SEARCH LIST" :
+	    "search list unknown", s->file.idle_timeout,
+	    s->file.lock_on_sleep ? " and on sleep" : "",
+	    s->settings_changed ? " (not what was set)" : "");
+}
+
+static void
+next_lines(const struct ck_place *p, const struct ck_status *s,
+    struct ck_buf *b)
+{
+	ck_buf_text(b, "\n");
+	if (s->journal_open)
+		ck_buf_format(b, "next: finish the interrupted %s: "
+		    "clankie-keys %s %s\n", s->journal.operation,
+		    s->journal.operation, s->journal.credential);
+	else if (!s->in_charge)
+		ck_buf_text(b, "next: clankie-keys migrate\n");
+	else if (s->rules_err != CK_OK || !s->rules_match)
+		ck_buf_text(b, "next: clankie-keys rules --write\n");
+	else if (s->sandbox_err != CK_OK || s->sandbox != CK_SANDBOX_ON)
+		ck_buf_format(b, "next: turn on fleet.workerSandbox in %s; "
+		    "until then nothing is protected\n", p->settings);
+	ck_buf_text(b, "Any unconfined process of yours can read the "
+	    "credential with `get`; the boundary is around workers.\n"
+	    "Other secrets of the broker are not protected by this.  macOS: "
+	    "unverified until its owner ran the proof.\n");
+}
+
+static void
+people(const struct ck_place *p, const struct ck_status *s,
+    struct ck_buf *b)
+{
+	ck_buf_format(b, "credential   %s: %s / %s\n", p->credential,
+	    p->service, p->account);
+	ck_buf_format(b, "decided by   %s\n", s->in_charge ?
+	    "the dedicated keychain, first for every reader and writer" :
+	    "the general broker");
+	if (s->known)
+		ck_buf_format(b, "state        %s, generation %llu%s%.8s\n",
+		    ck_rec_state_name(s->row.state),
+		    (unsigned long long)s->row.generation,
+		    s->row.fingerprint[0] != '\0' ? ", fingerprint " : "",
+		    s->row.fingerprint);
+	if (s->in_charge)
+		file_lines(p, s, b);
+	ck_buf_format(b, "broker       %s (%s)\n", p->broker,
+	    ck_rec_kind_name(p->broker_kind));
+	ck_buf_format(b, "unlock       %s\n",
+	    p->broker_kind == CK_KIND_LOGIN_KEYCHAIN ?
+	    "item " CK_OWN_SERVICE " / " CK_UNLOCK_ACCOUNT " of the broker" :
+	    p->unlock);
+	ck_buf_format(b, "custody      %s%s\n", p->dir,
+	    s->custody ? "" : " (does not exist yet)");
+	ck_buf_format(b, "rules        %s (%s)\n", p->rules, rules_name(s));
+	ck_buf_format(b, "sandbox      %s (%s)\n", sandbox_name(s),
+	    p->settings);
+	ck_buf_format(b, "memory       secrets %s locked in memory\n",
+	    s->heap_locked ? "are" : "could not be");
+	if (s->override)
+		ck_buf_text(b, "environment  CLANKIE_OPERATOR_TOKEN is set "
+		    "and goes before every store: unset it\n");
+	next_lines(p, s, b);
+}
+
+static void
+file_json(const struct ck_place *p, const struct ck_status *s,
+    struct ck_buf *b)
+{
+	js_name(b, "keychain");
+	js_open(b, '{');
+	js_text(b, "path", p->keychain);
+	js_text(b, "code", ck_err_code(s->file_err));
+	if (s->file_err == CK_OK) {
+		js_number(b, "mode", s->file.mode);
+		js_number(b, "version", s->file.version);
+		js_number(b, "items", s->file.items);
+		js_number(b, "idle_timeout", s->file.idle_timeout);
+		js_bool(b, "lock_on_sleep", s->file.lock_on_sleep);
+		js_bool(b, "settings_changed", s->settings_changed);
+		js_text(b, "signature", s->file.signature);
+	} else {
+		js_text(b, "message", s->file_fail.why);
+	}
+	js_text(b, "search_list", s->list_err == CK_OK ? "absent" :
+	    s->list_err == CK_REFUSED ? "listed" : "unknown");
+	js_shut(b, '}');
+}
+
+static void
+json(const struct ck_place *p, const struct ck_status *s, struct ck_buf *b)
+{
+	js_open(b, '{');
+	js_bool(b, "ok", true);
+	js_text(b, "credential", p->credential);
+	js_text(b, "service", p->service);
+	js_text(b, "account", p->account);
+	js_text(b, "decided_by", s->in_charge ? "dedicated" :
+	    ck_rec_kind_name(p->broker_kind));
+	if (s->known) {
+		js_text(b, "state", ck_rec_state_name(s->row.state));
+		js_number(b, "generation", (long long)s->row.generation);
+		js_bytes(b, "fingerprint", (struct ck_span){
+		    (const uint8_t *)s->row.fingerprint,
+		    s->row.fingerprint[0] == '\0' ? 0 : 8 });
+	} else {
+		js_null(b, "state");
+	}
+	if (s->in_charge)
+		file_json(p, s, b);
+	else
+		js_null(b, "keychain");
+	js_text(b, "broker", p->broker);
+	js_text(b, "broker_kind", ck_rec_kind_name(p->broker_kind));
+	js_text(b, "custody", p->dir);
+	js_bool(b, "custody_exists", s->custody);
+	js_text(b, "rules", p->rules);
+	js_text(b, "rules_state", rules_name(s));
+	js_text(b, "settings", p->settings);
+	js_text(b, "worker_sandbox", sandbox_name(s));
+	if (s->journal_open)
+		js_text(b, "unfinished", s->journal.operation);
+	else
+		js_null(b, "unfinished");
+	js_bool(b, "environment_override", s->override);
+	js_bool(b, "memory_locked", s->heap_locked);
+	js_shut(b, '}');
+	ck_buf_text(b, "\n");
+}
+
+ck_err
+cmd_status(struct cli *cli, int argc, char **argv)
+{
+	struct ck_buf out = CK_BUF_INIT;
+	struct ck_status status;
+	struct ck_place place;
+	const char *words[1];
+	size_t n = 0;
+	const struct opt opts[] = {
+		{ "--broker", OPT_TEXT, &cli->say.broker },
+		{ "--service", OPT_TEXT, &cli->say.service },
+		{ "--account", OPT_TEXT, &cli->say.account },
+	};
+	ck_err r;
+
+	r = cli_options(cli, argc, argv, opts, sizeof(opts) / sizeof(opts[0]),
+	    words, 1, &n);
+	if (r != CK_OK)
+		return r;
+	if (n == 1)
+		cli->say.credential = words[0];
+	if ((r = ck_place_resolve(&cli->say, &place, &cli->fail)) != CK_OK ||
+	    (r = ck_status(&place, &status, &cli->fail)) != CK_OK)
+		return r;
+	if (cli->json)
+		json(&place, &status, &out);
+	else
+		people(&place, &status, &out);
+	r = cli_put(cli, &out);
+	ck_buf_free(&out);
+	return r;
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Start: close the process against others, find the verb, run it. */
+#include "cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <openssl/crypto.h>
+
+#include "base/io.h"
+#include "base/platform.h"
+#include "store/json.h"
+
+/* Secure memory: a bearer's verbs need little; a 1 MiB item with its padding
+ * takes 2 MiB, its copy and its growing reader as much again. */
+#define HEAP_SMALL ((size_t)512 << 10)
+#define HEAP_BROKER ((size_t)8 << 20)
+#define HEAP_ITEMS ((size_t)8 << 20)
+
+const struct verb cli_verbs[] = {
+	{ "migrate", "migrate [CREDENTIAL] [--dry-run] [--broker "
+	    "keychain:PATH|file:PATH] [--login-password-fd N] [--service S "
+	    "--account A] [--checkout DIR]... [--service-honours-precedence]",
+	    "move a credential into the dedicated keychain", HEAP_BROKER,
+	    cmd_migrate },
+	{ "get", "get [CREDENTIAL] [--as READER] [--fd N | --raw] [--key] "
+	    "[--broker ...] [--login-password-fd N]",
+	    "write a credential to a descriptor", HEAP_SMALL, cmd_get },
+	{ "status", "status",
+	    "say where everything lies and what is protected", HEAP_SMALL,
+	    cmd_status },
+	{ "precedence", "precedence list | explain PRINCIPAL",
+	    "say who asks which store first", HEAP_SMALL, cmd_precedence },
+	{ "rules", "rules [--format seatbelt] [--write] [--checkout DIR]...",
+	    "show or write the rules that keep workers out", HEAP_SMALL,
+	    cmd_rules },
+	{ "keychain", "keychain create|list|find|add|update|delete|passwd|"
+	    "verify FILE ...",
+	    "work on any macOS keychain file", HEAP_ITEMS, cmd_keychain },
+};
+const size_t cli_verb_count = sizeof(cli_verbs) / sizeof(cli_verbs[0]);
+
+static ck_err
+usage(struct cli *cli, const struct verb *verb)
+{
+	struct ck_buf b = CK_BUF_INIT;
+	ck_err r;
+
+	if (verb != NULL)
+		ck_buf_format(&b, "usage: clankie-keys %s\n%s\n",
+		    verb->usage, verb->help);
+	else
+		ck_buf_text(&b, "usage: clankie-keys VERB ...\n\n");
+	for (size_t i = 0; verb == NULL && i < cli_verb_count; i++)
+		ck_buf_format(&b, "  %-11s %s\n", cli_verbs[i].name,
+		    cli_verbs[i].help);
+	ck_buf_text(&b, "\nEvery verb takes --home DIR, --json, --quiet, "
+	    "--verbose, --help.  clankie-keys(1) has the rest.\n");
+	r = cli_put(cli, &b);
+	ck_buf_free(&b);
+	return r;
+}
+
+static void
+read_environment(struct ck_say *say)
+{
+	const char *marker = getenv(CK_MARKER_DEFAULT);
+
+	say->home = getenv("HOME");
+	say->keys_home = getenv("CLANKIE_KEYS_HOME");
+	say->xdg_config = getenv("XDG_CONFIG_HOME");
+	say->xdg_state = getenv("XDG_STATE_HOME");
+	say->credentials_file = getenv("CLANKIE_CREDENTIALS_FILE");
+	say->settings_file = getenv("CLANKIE_SETTINGS_FILE");
+	say->clankie_state = getenv("CLANKIE_STATE");
+	/* Only whether it is set: the value is none of our business. */
+	say->operator_override = getenv("CLANKIE_OPERATOR_TOKEN") != NULL;
+	say->worker_marked = marker != NULL && marker[0] != '\0';
+}
+
+/* What must hold before any secret can exist. */
+static ck_err
+prepare(struct cli *cli, size_t heap)
+{
+	ck_err r;
+
+	if (ck_platform_harden() != CK_OK)
+		return ck_fail_set(&cli->fail, CK_INTERNAL, NULL,
+		    "the system does not let this process refuse core dumps "
+		    "and tracing");
+	/* A configuration file named by the environment could load code. */
+	if (OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL) != 1)
+		return ck_fail_set(&cli->fail, CK_INTERNAL, NULL,
+		    "libcrypto cannot be started");
+	if ((r = ck_secret_heap_init(heap, &cli->fail)) != CK_OK)
+		return r;
+	ck_json_init();
+	return CK_OK;
+}
+
+static const struct verb *
+find_verb(const char *name)
+{
+	for (size_t i = 0; i < cli_verb_count; i++)
+		if (strcmp(cli_verbs[i].name, name) == 0)
+			return &cli_verbs[i];
+	return NULL;
+}
+
+/* "help VERB", "--help", "--version": no store is touched. */
+static bool
+is_plain(struct cli *cli, int argc, char **argv, ck_err *ret)
+{
+	struct ck_buf b = CK_BUF_INIT;
+	const char *word = argc > 1 ? argv[1] : "";
+
+	if (strcmp(word, "--version") == 0 || strcmp(word, "version") == 0) {
+		ck_buf_text(&b, "clankie-keys " CK_VERSION "\n");
+		*ret = cli_put(cli, &b);
+		ck_buf_free(&b);
+		return true;
+	}
+	if (strcmp(word, "--help") == 0 || strcmp(word, "help") == 0) {
+		*ret = usage(cli, argc > 2 ? find_verb(argv[2]) : NULL);
+		return true;
+	}
+	return false;
+}
+
+static bool
+asks_help(int argc, char **argv)
+{
+	for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
+		if (strcmp(argv[i], "--help") == 0)
+			return true;
+	return false;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct cli cli;
+	const struct verb *verb;
+	ck_err r = CK_OK;
+
+	memset(&cli, 0, sizeof(cli));
+	cli.verb = "start";
+	/* Before anything opens a file: 0, 1 and 2 must not be ours. */
+	if (ck_io_standard() != CK_OK)
+		return ck_err_exit(CK_IO);
+	if (is_plain(&cli, argc, argv, &r))
+		goto out;
+	verb = argc > 1 ? find_verb(argv[1]) : NULL;
+	if (verb == NULL) {
+		r = ck_fail_set(&cli.fail, CK_USAGE, argc > 1 ? argv[1] : NULL,
+		    argc > 1 ? "is no command" : "a command is missing");
+		ck_fail_next(&cli.fail, "clankie-keys help lists them");
+		goto out;
+	}
+	cli.verb = verb->name;
+	if (asks_help(argc - 2, argv + 2)) {
+		r = usage(&cli, verb);
+		goto out;
+	}
+	read_environment(&cli.say);
+	if ((r = prepare(&cli, verb->heap)) == CK_OK)
+		r = verb->run(&cli, argc - 2, argv + 2);
+	if (r == CK_USAGE && cli.fail.next[0] == '\0')
+		ck_fail_next(&cli.fail, "usage: clankie-keys %s", verb->usage);
+out:
+	if (r != CK_OK)
+		cli_report(&cli, r);
+	return ck_err_exit(r);
+}

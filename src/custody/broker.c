@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Both kinds of broker behind one face; see broker.h. */
+#include "custody/broker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/platform.h"
+#include "store/broker_file.h"
+#include "store/index.h"
+#include "store/login.h"
+#include "store/unlock.h"
+
+/* Room that is kept free beside a second copy of a store, in bytes. */
+#define SPARE_BYTES (256ULL * 1024)
+
+static struct ck_login
+as_login(const struct ck_place *p)
+{
+	struct ck_login login = { p->broker, p->login_password, CK_WAIT_MS };
+
+	return login;
+}
+
+static bool
+is_keychain(const struct ck_place *p)
+{
+	return p->broker_kind == CK_KIND_LOGIN_KEYCHAIN;
+}
+
+ck_err
+ck_broker_lock(const struct ck_place *p, struct ck_broker_lock *ret,
+    struct ck_fail *fail)
+{
+	if (is_keychain(p))
+		return ck_broker_lock_keychain(p->home, p->service,
+		    CK_WAIT_MS, ret, fail);
+	return ck_broker_lock_file(p->broker, CK_WAIT_MS, ret, fail);
+}
+
+ck_err
+ck_broker_read(const struct ck_place *p, struct ck_secret *ret,
+    struct ck_fail *fail)
+{
+	struct ck_login login = as_login(p);
+
+	if (is_keychain(p))
+		return ck_login_find(&login, p->service, p->account, ret,
+		    fail);
+	return ck_broker_file_find(p->broker, p->account, ret, fail);
+}
+
+/* Remove the account from the index item; the secret is gone already, so a
+ * stale entry is harmless and a broken index is left to its owner. */
+static ck_err
+prune_index(const struct ck_place *p, struct ck_fail *fail)
+{
+	struct ck_login login = as_login(p);
+	struct ck_secret index = CK_SECRET_INIT, pruned = CK_SECRET_INIT;
+	struct ck_login_item item = { p->service, CK_INDEX_ACCOUNT, NULL,
+	    &pruned };
+	bool changed = false;
+	ck_err r;
+
+	r = ck_login_find(&login, p->service, CK_INDEX_ACCOUNT, &index, fail);
+	if (r == CK_ABSENT)
+		return CK_OK;
+	if (r != CK_OK)
+		return r;
+	r = ck_index_without(&index, p->account, &changed, &pruned);
+	if (r == CK_DAMAGED)
+		r = CK_OK;
+	else if (r == CK_OK && changed)
+		r = ck_login_update(&login, &item, &index, fail);
+	ck_secret_wipe(&index);
+	ck_secret_wipe(&pruned);
+	return r;
+}
+
+ck_err
+ck_broker_erase(const struct ck_place *p, const struct ck_secret *expected,
+    struct ck_broker_lock *lock, struct ck_fail *fail)
+{
+	struct ck_login login = as_login(p);
+	ck_err r, i;
+
+	if (!is_keychain(p))
+		return ck_broker_file_erase(p->broker, p->account, expected,
+		    lock, fail);
+	if ((r = ck_broker_lock_touch(lock, fail)) != CK_OK)
+		return r;
+	r = ck_login_delete(&login, p->service, p->account, expected, fail);
+	if (r != CK_OK && r != CK_ABSENT)
+		return r;
+	/* Also after an interrupted run that came no further than the item. */
+	if ((i = prune_index(p, fail)) != CK_OK)
+		return i;
+	return r;
+}
+
+ck_err
+ck_broker_writable(const struct ck_place *p, struct ck_fail *fail)
+{
+	char dir[CK_PATH_MAX];
+	struct ck_fs_info fs;
+	struct stat st;
+	unsigned long long need;
+	int fd = -1;
+	ck_err r;
+
+	if (lstat(p->broker, &st) != 0)
+		return errno == ENOENT ? CK_OK : ck_fail_sys(fail, errno,
+		    p->broker, "examine it");
+	ck_path_parent(p->broker, dir);
+	r = ck_io_open_dir(AT_FDCWD, dir, dir, 0, &fd, NULL, fail);
+	if (r != CK_OK)
+		return r;
+	if ((r = ck_platform_fs(fd, dir, &fs, fail)) != CK_OK)
+		goto out;
+	need = (unsigned long long)st.st_size + SPARE_BYTES;
+	if (fs.readonly)
+		r = ck_fail_set(fail, CK_READONLY, dir,
+		    "is on a read-only file system, so the old copy could "
+		    "not be erased");
+	else if (faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS) != 0)
+		r = ck_fail_sys(fail, errno, dir,
+		    "erase the old copy in it");
+	else if (fs.free < need)
+		r = ck_fail_set(fail, CK_NOSPACE, dir,
+		    "has %llu bytes free, and %llu are needed to rewrite %s",
+		    fs.free, need, ck_path_base(p->broker));
+out:
+	ck_io_close(&fd);
+	return r;
+}
+
+/* Is what unlock.json holds for our keychain? */
+static ck_err
+for_us(const struct ck_place *p, const struct ck_unlock *u,
+    struct ck_fail *fail)
+{
+	if (strcmp(u->keychain, p->keychain) == 0)
+		return CK_OK;
+	return ck_fail_set(fail, CK_REFUSED, p->unlock,
+	    "holds the unlock password of another keychain (%.400s)",
+	    u->keychain);
+}
+
+static ck_err
+file_get(const struct ck_place *p, struct ck_secret *ret,
+    struct ck_fail *fail)
+{
+	struct ck_unlock u = CK_UNLOCK_INIT;
+	ck_err r;
+
+	r = ck_unlock_get(p->unlock, &u, fail);
+	if (r == CK_NOSTORE)
+		return ck_fail_set(fail, r, p->unlock,
+		    "the unlock password is missing");
+	if (r == CK_OK && (r = for_us(p, &u, fail)) == CK_OK)
+		ck_secret_move(ret, &u.password);
+	ck_unlock_wipe(&u);
+	return r;
+}
+
+ck_err
+ck_unlock_place_get(const struct ck_place *p, struct ck_secret *ret,
+    struct ck_fail *fail)
+{
+	struct ck_login login = as_login(p);
+	ck_err r;
+
+	if (!is_keychain(p))
+		return file_get(p, ret, fail);
+	r = ck_login_find(&login, CK_OWN_SERVICE, CK_UNLOCK_ACCOUNT, ret,
+	    fail);
+	/* The item's absence is not the bearer's: another code. */
+	if (r == CK_ABSENT)
+		r = ck_fail_set(fail, CK_NOSTORE, p->broker,
+		    "the unlock password is missing (item %s / %s)",
+		    CK_OWN_SERVICE, CK_UNLOCK_ACCOUNT);
+	return r;
+}
+
+ck_err
+ck_unlock_place_put(const struct ck_place *p,
+    const struct ck_secret *password, struct ck_fail *fail)
+{
+	struct ck_login login = as_login(p);
+	struct ck_login_item item = { CK_OWN_SERVICE, CK_UNLOCK_ACCOUNT,
+	    "clankie-keys unlock password", password };
+	struct ck_secret back = CK_SECRET_INIT;
+	struct ck_unlock u = CK_UNLOCK_INIT;
+	ck_err r;
+
+	if ((r = ck_unlock_place_get(p, &back, fail)) == CK_OK) {
+		r = ck_secret_equal(&back, password) ? CK_OK :
+		    ck_fail_set(fail, CK_REFUSED,
+		    is_keychain(p) ? p->broker : p->unlock,
+		    "holds an unlock password already");
+		goto out;
+	}
+	if (r != CK_NOSTORE)
+		goto out;
+	if (is_keychain(p)) {
+		r = ck_login_add(&login, &item, fail);
+	} else {
+		u.password = *password;   /* borrowed for the call */
+		memcpy(u.keychain, p->keychain, sizeof(u.keychain));
+		r = ck_unlock_put(p->unlock, &u, fail);
+	}
+	if (r != CK_OK)
+		goto out;
+	if ((r = ck_unlock_place_get(p, &back, fail)) == CK_OK &&
+	    !ck_secret_equal(&back, password))
+		r = ck_fail_set(fail, CK_IO,
+		    is_keychain(p) ? p->broker : p->unlock,
+		    "gives the unlock password back changed");
+out:
+	ck_secret_wipe(&back);
+	return r;
+}
+
+ck_err
+ck_unlock_place_remove(const struct ck_place *p,
+    const struct ck_secret *password, struct ck_fail *fail)
+{
+	struct ck_login login = as_login(p);
+	struct ck_secret back = CK_SECRET_INIT;
+	ck_err r;
+
+	if (is_keychain(p))
+		return ck_login_delete(&login, CK_OWN_SERVICE,
+		    CK_UNLOCK_ACCOUNT, password, fail);
+	if ((r = file_get(p, &back, fail)) != CK_OK)
+		return r;
+	r = ck_secret_equal(&back, password) ?
+	    ck_unlock_remove(p->unlock, fail) :
+	    ck_fail_set(fail, CK_CHANGED, p->unlock,
+	    "holds another password now");
+	ck_secret_wipe(&back);
+	return r;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The general broker, whichever kind it is, and the unlock password's place
+ * that goes with it. */
+#ifndef CK_CUSTODY_BROKER_H
+#define CK_CUSTODY_BROKER_H
+
+#include "base/err.h"
+#include "base/secret.h"
+#include "custody/place.h"
+#include "store/broker_lock.h"
+
+/* Take the lock that Clankie's broker takes for this place.  CK_BUSY. */
+CK_MUST_USE ck_err ck_broker_lock(const struct ck_place *p,
+    struct ck_broker_lock *ret, struct ck_fail *fail);
+
+/* The credential's value as the broker stores it.  CK_ABSENT only when the
+ * whole store was read and has none. */
+CK_MUST_USE ck_err ck_broker_read(const struct ck_place *p,
+    struct ck_secret *ret, struct ck_fail *fail);
+
+/*
+ * Erase the credential if, read again under the lock, it is still expected
+ * (CK_CHANGED otherwise), then prune it from a keychain broker's index.
+ * CK_ABSENT: it is gone already.  lock is the held broker lock.
+ */
+CK_MUST_USE ck_err ck_broker_erase(const struct ck_place *p,
+    const struct ck_secret *expected, struct ck_broker_lock *lock,
+    struct ck_fail *fail);
+
+/* Could the broker be changed: its directory is writable and has room for a
+ * second copy of the file?  CK_READONLY, CK_DENIED, CK_NOSPACE. */
+CK_MUST_USE ck_err ck_broker_writable(const struct ck_place *p,
+    struct ck_fail *fail);
+
+/*
+ * The unlock password of the dedicated keychain (design 4): an item of a
+ * keychain broker, else unlock.json.  get is CK_NOSTORE when there is none,
+ * CK_REFUSED when it belongs to another keychain.
+ */
+CK_MUST_USE ck_err ck_unlock_place_get(const struct ck_place *p,
+    struct ck_secret *ret, struct ck_fail *fail);
+/* Store and read back.  CK_REFUSED when another one is there. */
+CK_MUST_USE ck_err ck_unlock_place_put(const struct ck_place *p,
+    const struct ck_secret *password, struct ck_fail *fail);
+/* Take back what put stored, if it is still the same. */
+CK_MUST_USE ck_err ck_unlock_place_remove(const struct ck_place *p,
+    const struct ck_secret *password, struct ck_fail *fail);
+
+#endif

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Making, proving, installing and reading the dedicated keychain. */
+#include "custody/dedicated.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+
+#include "base/bytes.h"
+#include "base/io.h"
+#include "base/platform.h"
+#include "keychain/keychain.h"
+#include "store/login.h"
+
+#define DEDICATED_RULES (CK_IO_OWNER | CK_IO_PRIVATE | CK_IO_ONELINK)
+#define SEAL_KEY_BYTES 32
+#define ITEM_LABEL_FORMAT "clankie-keys: %s"
+#define ITEM_LABEL_SIZE 128
+
+static ck_err
+scratch_names(const struct ck_place *p, const char *nonce,
+    char name[CK_PATH_MAX], char path[CK_PATH_MAX], struct ck_fail *fail)
+{
+	ck_err r;
+
+	if ((r = ck_path_format(name, fail, CK_SCRATCH_PREFIX "%s",
+	    nonce)) != CK_OK)
+		return r;
+	return ck_path_join(p->dir, name, path, fail);
+}
+
+ck_err
+ck_dedicated_discard(const struct ck_place *p, int dirfd, const char *nonce,
+    struct ck_fail *fail)
+{
+	char name[CK_PATH_MAX], path[CK_PATH_MAX];
+	struct dirent *entry;
+	DIR *dir;
+	int fd = -1, sys;
+	ck_err r;
+
+	if ((r = scratch_names(p, nonce, name, path, fail)) != CK_OK)
+		return r;
+	r = ck_io_open_dir(dirfd, name, path, CK_IO_OWNER, &fd, NULL, fail);
+	if (r == CK_NOSTORE)
+		return CK_OK;
+	if (r != CK_OK)
+		return r;
+	if ((dir = fdopendir(fd)) == NULL) {
+		sys = errno;
+		ck_io_close(&fd);
+		return ck_fail_sys(fail, sys, path, "list it");
+	}
+	/* Only files that this program or the engine put there: flat. */
+	while ((entry = readdir(dir)) != NULL) {
+		if (strcmp(entry->d_name, ".") == 0 ||
+		    strcmp(entry->d_name, "..") == 0)
+			continue;
+		if (unlinkat(fd, entry->d_name, 0) != 0)
+			break;
+	}
+	(void)closedir(dir);
+	if (unlinkat(dirfd, name, AT_REMOVEDIR) != 0)
+		return ck_fail_sys(fail, errno, path, "remove it");
+	return ck_io_sync(dirfd, p->dir, fail);
+}
+
+static void
+item_label(const struct ck_place *p, char ret[ITEM_LABEL_SIZE])
+{
+	(void)snprintf(ret, ITEM_LABEL_SIZE, ITEM_LABEL_FORMAT,
+	    p->credential);
+}
+
+ck_err
+ck_dedicated_build(const struct ck_place *p, int dirfd, const char *nonce,
+    const struct ck_secret *password, const struct ck_secret *value,
+    struct ck_fail *fail)
+{
+	char name[CK_PATH_MAX], path[CK_PATH_MAX], file[CK_PATH_MAX];
+	char label[ITEM_LABEL_SIZE];
+	struct ck_secret seal = CK_SECRET_INIT;
+	struct ck_login login = { file, password, CK_WAIT_MS };
+	struct ck_login_item items[2] = {
+		{ p->service, p->account, label, value },
+		{ CK_OWN_SERVICE, CK_SEAL_ACCOUNT, NULL, &seal },
+	};
+	int fd = -1;
+	ck_err r;
+
+	if ((r = scratch_names(p, nonce, name, path, fail)) != CK_OK ||
+	    (r = ck_path_join(path, CK_KEYCHAIN_FILE, file, fail)) != CK_OK ||
+	    (r = ck_dedicated_discard(p, dirfd, nonce, fail)) != CK_OK)
+		return r;
+	item_label(p, label);
+	if ((r = ck_secret_random(SEAL_KEY_BYTES, &seal)) != CK_OK)
+		return ck_fail_set(fail, r, NULL, "no seal key can be made");
+	if ((r = ck_io_make_dir(dirfd, name, path, 0700, fail)) != CK_OK)
+		goto out;
+	if ((r = ck_login_create(&login, CK_DEDICATED_IDLE, items, 2,
+	    fail)) != CK_OK)
+		goto out;
+	/* The rename that follows must not reach the disk before this. */
+	if ((r = ck_io_open_dir(dirfd, name, path, DEDICATED_RULES, &fd, NULL,
+	    fail)) == CK_OK)
+		r = ck_io_sync(fd, path, fail);
+out:
+	ck_io_close(&fd);
+	ck_secret_wipe(&seal);
+	return r;
+}
+
+/* Open and unlock a dedicated file. */
+static ck_err
+open_unlocked(const char *path, const struct ck_secret *password,
+    struct kc **ret, struct ck_fail *fail)
+{
+	struct kc *kc = NULL;
+	ck_err r;
+
+	if ((r = kc_open(path, DEDICATED_RULES, &kc, fail)) != CK_OK)
+		return r;
+	if ((r = kc_unlock(kc, password, fail)) == CK_LOCKED) {
+		(void)ck_fail_set(fail, r, path,
+		    "is not opened by the stored unlock password: the two do "
+		    "not belong together");
+		ck_fail_next(fail, "clankie-keys status shows where the "
+		    "unlock password lies");
+	}
+	if (r != CK_OK) {
+		kc_close(&kc);
+		return r;
+	}
+	*ret = kc;
+	return CK_OK;
+}
+
+/* The attributes of our item: version 0x100 does not authenticate them. */
+static ck_err
+names_are_ours(const struct ck_place *p, struct kc *kc,
+    const struct kc_record *rec, struct ck_fail *fail)
+{
+	char label[ITEM_LABEL_SIZE];
+	struct kc_value v;
+	ck_err r;
+
+	item_label(p, label);
+	if ((r = kc_db_value(kc_db(kc), rec, KC_ATTR_LABEL, &v,
+	    fail)) != CK_OK)
+		return r;
+	if (!v.present || !ck_span_equal(v.bytes, CK_SPAN_TEXT(label)))
+		return ck_fail_set(fail, CK_DAMAGED, p->keychain,
+		    "the label of the item %s / %s is not the one that was "
+		    "written", p->service, p->account);
+	return CK_OK;
+}
+
+static ck_err
+read_item(const struct ck_place *p, struct kc *kc, struct ck_secret *ret,
+    struct ck_fail *fail)
+{
+	struct ck_secret value = CK_SECRET_INIT;
+	struct kc_record rec;
+	ck_err r;
+
+	r = kc_find(kc, CK_SPAN_TEXT(p->service), CK_SPAN_TEXT(p->account),
+	    &rec, fail);
+	if (r == CK_ABSENT)
+		return ck_fail_set(fail, CK_DAMAGED, kc_path(kc),
+		    "has lost its item %s / %s", p->service, p->account);
+	if (r != CK_OK || (r = names_are_ours(p, kc, &rec, fail)) != CK_OK ||
+	    (r = kc_item_secret(kc, &rec, &value, fail)) != CK_OK)
+		return r;
+	if ((r = ck_format_check(p->format, &value)) != CK_OK)
+		r = ck_fail_set(fail, CK_DAMAGED, kc_path(kc),
+		    "what is stored as %s / %s is not a credential of its "
+		    "kind", p->service, p->account);
+	if (r == CK_OK)
+		ck_secret_move(ret, &value);
+	ck_secret_wipe(&value);
+	return r;
+}
+
+ck_err
+ck_dedicated_prove(const struct ck_place *p, const char *path,
+    const struct ck_secret *password, const struct ck_secret *expected,
+    struct ck_fail *fail)
+{
+	struct ck_secret value = CK_SECRET_INIT;
+	struct kc *kc = NULL;
+	size_t keys = 0;
+	ck_err r;
+
+	if ((r = open_unlocked(path, password, &kc, fail)) != CK_OK)
+		return r;
+	if ((r = kc_verify(kc, &keys, fail)) != CK_OK ||
+	    (r = read_item(p, kc, &value, fail)) != CK_OK)
+		goto out;
+	if (expected != NULL && !ck_secret_equal(&value, expected))
+		r = ck_fail_set(fail, CK_DAMAGED, path,
+		    "does not give back what was written");
+out:
+	ck_secret_wipe(&value);
+	kc_close(&kc);
+	return r;
+}
+
+ck_err
+ck_dedicated_install(const struct ck_place *p, int dirfd, const char *nonce,
+    struct ck_fail *fail)
+{
+	char name[CK_PATH_MAX], path[CK_PATH_MAX];
+	int sys;
+	ck_err r;
+
+	if ((r = scratch_names(p, nonce, name, path, fail)) != CK_OK)
+		return r;
+	sys = ck_platform_rename_new(dirfd, name, dirfd, CK_OPERATOR_DIR);
+	if (sys == EEXIST || sys == ENOTEMPTY)
+		return ck_fail_set(fail, CK_REFUSED, p->operator_dir,
+		    "exists already");
+	if (sys != 0)
+		return ck_fail_sys(fail, sys, p->operator_dir,
+		    "take the new keychain into place");
+	return ck_io_sync(dirfd, p->dir, fail);
+}
+
+ck_err
+ck_dedicated_read(const struct ck_place *p, const struct ck_secret *password,
+    struct ck_secret *ret, struct ck_fail *fail)
+{
+	struct kc *kc = NULL;
+	ck_err r;
+
+	if ((r = open_unlocked(p->keychain, password, &kc, fail)) != CK_OK)
+		return r;
+	r = read_item(p, kc, ret, fail);
+	kc_close(&kc);
+	return r;
+}
+
+ck_err
+ck_dedicated_fingerprint(const struct ck_place *p,
+    const struct ck_secret *password, char ret[CK_FINGERPRINT_SIZE],
+    struct ck_fail *fail)
+{
+	struct ck_secret value = CK_SECRET_INIT, seal = CK_SECRET_INIT;
+	unsigned char md[EVP_MAX_MD_SIZE];
+	unsigned int n = 0;
+	struct kc_record rec;
+	struct kc *kc = NULL;
+	ck_err r;
+
+	if ((r = open_unlocked(p->keychain, password, &kc, fail)) != CK_OK)
+		return r;
+	if ((r = read_item(p, kc, &value, fail)) != CK_OK)
+		goto out;
+	r = kc_find(kc, CK_SPAN_TEXT(CK_OWN_SERVICE),
+	    CK_SPAN_TEXT(CK_SEAL_ACCOUNT), &rec, fail);
+	if (r == CK_ABSENT)
+		r = ck_fail_set(fail, CK_DAMAGED, p->keychain,
+		    "has lost its seal key");
+	if (r != CK_OK || (r = kc_item_secret(kc, &rec, &seal, fail)) != CK_OK)
+		goto out;
+	if (HMAC(EVP_sha256(), seal.p, (int)seal.n, value.p, value.n, md,
+	    &n) == NULL || n != 32) {
+		r = ck_fail_set(fail, CK_INTERNAL, NULL,
+		    "the fingerprint cannot be computed");
+		goto out;
+	}
+	ck_hex_encode(md, n, ret);
+out:
+	ck_secret_wipe(&value);
+	ck_secret_wipe(&seal);
+	kc_close(&kc);
+	return r;
+}

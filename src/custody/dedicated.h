@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The dedicated keychain: made complete in a scratch directory, taken into
+ * place by one rename, and read with our own engine. */
+#ifndef CK_CUSTODY_DEDICATED_H
+#define CK_CUSTODY_DEDICATED_H
+
+#include "base/err.h"
+#include "base/secret.h"
+#include "custody/place.h"
+
+/* Size of a fingerprint's text, NUL included: 64 hex digits. */
+#define CK_FINGERPRINT_SIZE 65
+
+/* "scratch-" and the journal's nonce. */
+#define CK_SCRATCH_PREFIX "scratch-"
+
+/*
+ * Build DIR/scratch-NONCE/operator.keychain-db with the value and a fresh
+ * seal key, under password; synced.  An older scratch directory of the same
+ * nonce is removed first.
+ */
+CK_MUST_USE ck_err ck_dedicated_build(const struct ck_place *p, int dirfd,
+    const char *nonce, const struct ck_secret *password,
+    const struct ck_secret *value, struct ck_fail *fail);
+
+/*
+ * Prove a built or installed file: opened afresh, unlocked, everything
+ * verified, the value equal to expected (may be NULL), item names as they
+ * must be.  path is the keychain file.
+ */
+CK_MUST_USE ck_err ck_dedicated_prove(const struct ck_place *p,
+    const char *path, const struct ck_secret *password,
+    const struct ck_secret *expected, struct ck_fail *fail);
+
+/* Rename scratch-NONCE to its final name.  CK_REFUSED when that exists. */
+CK_MUST_USE ck_err ck_dedicated_install(const struct ck_place *p, int dirfd,
+    const char *nonce, struct ck_fail *fail);
+
+/* Remove scratch-NONCE with what is in it; a missing one is CK_OK. */
+CK_MUST_USE ck_err ck_dedicated_discard(const struct ck_place *p, int dirfd,
+    const char *nonce, struct ck_fail *fail);
+
+/*
+ * Read the credential from the installed file.  A file without its item is
+ * CK_DAMAGED, never absent; so is one whose label, service or account differ
+ * from what we wrote, and a value that does not fit its format.
+ */
+CK_MUST_USE ck_err ck_dedicated_read(const struct ck_place *p,
+    const struct ck_secret *password, struct ck_secret *ret,
+    struct ck_fail *fail);
+
+/* HMAC-SHA-256 of the value under the seal key inside the file, as hex. */
+CK_MUST_USE ck_err ck_dedicated_fingerprint(const struct ck_place *p,
+    const struct ck_secret *password, char ret[CK_FINGERPRINT_SIZE],
+    struct ck_fail *fail);
+
+#endif

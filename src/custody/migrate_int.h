@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One run of the migration, between its flow and its steps. */
+#ifndef CK_CUSTODY_MIGRATE_INT_H
+#define CK_CUSTODY_MIGRATE_INT_H
+
+#include "custody/broker.h"
+#include "custody/migrate.h"
+#include "custody/preflight.h"
+#include "custody/view.h"
+
+#define CK_MIGRATE_OPERATION "migrate"
+
+/* What the journal says has been reached. */
+enum ck_migrate_step {
+	CK_STEP_BEGUN = 1,      /* journal row */
+	CK_STEP_PASSWORD = 2,   /* unlock password stored and read back */
+	CK_STEP_BUILT = 3,      /* scratch keychain proved */
+	CK_STEP_INSTALLED = 4,  /* it has its name, the records name it first */
+	CK_STEP_RULES = 5,      /* rules written and read back */
+	CK_STEP_ERASED = 6      /* the broker's copy is gone */
+};
+
+struct ck_migrate_run {
+	struct ck_place *p;
+	const struct ck_migrate_how *how;
+	struct ck_view v;
+	struct ck_preflight pf;
+	struct ck_broker_lock broker_lock;
+	struct ck_secret password;
+	char nonce[33];
+	int lockfd;
+	bool made_dir;
+	bool made_records;
+	bool made_password;
+	bool resumed;
+	int64_t broker_id;
+};
+
+/* Each carries out one step of design section 8 and says so in the journal;
+ * a step that was reached before is repeated without harm. */
+CK_MUST_USE ck_err ck_migrate_begin(struct ck_migrate_run *run,
+    struct ck_fail *fail);
+CK_MUST_USE ck_err ck_migrate_password(struct ck_migrate_run *run,
+    struct ck_fail *fail);
+CK_MUST_USE ck_err ck_migrate_build(struct ck_migrate_run *run,
+    struct ck_fail *fail);
+CK_MUST_USE ck_err ck_migrate_install(struct ck_migrate_run *run,
+    struct ck_fail *fail);
+CK_MUST_USE ck_err ck_migrate_rules(struct ck_migrate_run *run,
+    struct ck_fail *fail);
+CK_MUST_USE ck_err ck_migrate_erase(struct ck_migrate_run *run,
+    struct ck_fail *fail);
+CK_MUST_USE ck_err ck_migrate_finish(struct ck_migrate_run *run,
+    struct ck_fail *fail);
+
+/* Before the file has its name: take back what the steps did. */
+void ck_migrate_undo(struct ck_migrate_run *run);
+/* Remove the custody directory if this run made it and nothing began. */
+void ck_migrate_undo_dir(struct ck_migrate_run *run);
+
+#endif

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Resolving the names of design section 4; see place.h. */
+#include "custody/place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/io.h"
+
+static const char *
+or_null(const char *s)
+{
+	return s != NULL && s[0] != '\0' ? s : NULL;
+}
+
+/* Canonical parent, last component kept as it is: whether it is a link is
+ * decided when it is opened. */
+static ck_err
+keep_last(const char *path, char ret[CK_PATH_MAX], struct ck_fail *fail)
+{
+	char parent[CK_PATH_MAX], real[CK_PATH_MAX], trimmed[CK_PATH_MAX];
+	const char *base;
+	size_t n = strlen(path);
+	ck_err r;
+
+	if (path[0] != '/' || n >= sizeof(trimmed))
+		return ck_fail_set(fail, CK_REFUSED, path,
+		    "is not an absolute path");
+	memcpy(trimmed, path, n + 1);
+	while (n > 1 && trimmed[n - 1] == '/')
+		trimmed[--n] = '\0';
+	base = ck_path_base(trimmed);
+	if (base[0] == '\0' || strcmp(base, ".") == 0 ||
+	    strcmp(base, "..") == 0)
+		return ck_fail_set(fail, CK_REFUSED, path,
+		    "does not name a file or directory");
+	ck_path_parent(trimmed, parent);
+	if ((r = ck_path_canonical(parent, real, fail)) != CK_OK)
+		return r;
+	return ck_path_join(real, base, ret, fail);
+}
+
+/* Names that macOS would treat in its own way (design 4, format 17). */
+static ck_err
+custody_name_allowed(const char *path, const char *home,
+    struct ck_fail *fail)
+{
+	if (ck_path_contains_nocase(path, "login.keychain"))
+		return ck_fail_set(fail, CK_REFUSED, path,
+		    "contains \"login.keychain\": macOS takes any keychain "
+		    "below for a login keychain and may bind it to the machine");
+	if (ck_path_contains_nocase(path, "/Library/Keychains"))
+		return ck_fail_set(fail, CK_REFUSED, path,
+		    "lies under Library/Keychains, which workers must be able "
+		    "to use; the dedicated keychain needs a place of its own");
+	if (ck_path_under(home, path))
+		return ck_fail_set(fail, CK_REFUSED, path,
+		    "is your home directory or contains it; custody needs a "
+		    "directory of its own");
+	return CK_OK;
+}
+
+/* Law 5: one custody.  Another one at the default place is never ignored. */
+static ck_err
+no_second(const struct ck_place *p, struct ck_fail *fail)
+{
+	static const char *const signs[] = { CK_REC_FILE, CK_OPERATOR_DIR };
+	char other[CK_PATH_MAX], sign[CK_PATH_MAX];
+	struct stat st;
+	ck_err r;
+
+	if ((r = ck_path_join(p->home, ".clankie-keys", other, fail)) != CK_OK)
+		return r;
+	if (strcmp(other, p->dir) == 0)
+		return CK_OK;
+	for (size_t i = 0; i < 2; i++) {
+		if ((r = ck_path_join(other, signs[i], sign, fail)) != CK_OK)
+			return r;
+		if (lstat(sign, &st) != 0 && (errno == ENOENT ||
+		    errno == ENOTDIR))
+			continue;
+		(void)ck_fail_set(fail, CK_REFUSED, other,
+		    "holds a custody already, and another one was named (%s)",
+		    p->dir);
+		ck_fail_next(fail, "leave --home and CLANKIE_KEYS_HOME away");
+		return CK_REFUSED;
+	}
+	return CK_OK;
+}
+
+static ck_err
+custody_paths(struct ck_place *p, const struct ck_say *say,
+    struct ck_fail *fail)
+{
+	char path[CK_PATH_MAX];
+	ck_err r;
+
+	if (or_null(say->keys_home) != NULL)
+		r = ck_path_format(path, fail, "%s", say->keys_home);
+	else
+		r = ck_path_join(p->home, ".clankie-keys", path, fail);
+	if (r != CK_OK || (r = keep_last(path, p->dir, fail)) != CK_OK)
+		return r;
+	if ((r = custody_name_allowed(path, p->home, fail)) != CK_OK ||
+	    (r = custody_name_allowed(p->dir, p->home, fail)) != CK_OK ||
+	    (r = no_second(p, fail)) != CK_OK)
+		return r;
+	if ((r = ck_path_join(p->dir, CK_OPERATOR_DIR, p->operator_dir,
+	    fail)) != CK_OK)
+		return r;
+	if ((r = ck_path_join(p->operator_dir, CK_KEYCHAIN_FILE, p->keychain,
+	    fail)) != CK_OK)
+		return r;
+	return ck_path_join(p->dir, CK_RULES_FILE, p->rules, fail);
+}
+
+/* said when it is set, else home/rest. */
+static ck_err
+said_or(const char *said, const char *home, const char *rest,
+    char ret[CK_PATH_MAX], struct ck_fail *fail)
+{
+	char path[CK_PATH_MAX];
+	ck_err r;
+
+	if (or_null(said) != NULL)
+		return keep_last(said, ret, fail);
+	if ((r = ck_path_join(home, rest, path, fail)) != CK_OK)
+		return r;
+	return keep_last(path, ret, fail);
+}
+
+static ck_err
+config_paths(struct ck_place *p, const struct ck_say *say,
+    struct ck_fail *fail)
+{
+	char parent[CK_PATH_MAX];
+	ck_err r;
+
+	if ((r = said_or(say->xdg_config, p->home, ".config", p->config,
+	    fail)) != CK_OK ||
+	    (r = said_or(say->xdg_state, p->home, ".local/state", p->state,
+	    fail)) != CK_OK ||
+	    (r = said_or(say->clankie_state, p->home, ".clankie",
+	    p->clankie_state, fail)) != CK_OK ||
+	    (r = said_or(say->settings_file, p->config,
+	    "clankie/settings.json", p->settings, fail)) != CK_OK ||
+	    (r = said_or(NULL, p->config, "clankie-keys/unlock.json",
+	    p->unlock, fail)) != CK_OK ||
+	    (r = said_or(say->credentials_file, p->config,
+	    "clankie/credentials.json", p->file_broker, fail)) != CK_OK)
+		return r;
+	/* Its directory has to be masked for workers, and the home cannot. */
+	ck_path_parent(p->file_broker, parent);
+	if (strcmp(parent, p->home) == 0)
+		return ck_fail_set(fail, CK_REFUSED, p->file_broker,
+		    "lies directly in the home directory, which no rule can "
+		    "close to workers");
+	return CK_OK;
+}
+
+/* The general broker: what was said, else the platform's (design 4). */
+static ck_err
+broker_path(struct ck_place *p, const struct ck_say *say,
+    struct ck_fail *fail)
+{
+	const char *said = say->broker;
+
+	if (said == NULL) {
+		p->broker_kind = CK_KIND_FILE_BROKER;
+		memcpy(p->broker, p->file_broker, sizeof(p->broker));
+		return CK_OK;
+	}
+	p->broker_said = true;
+	if (strncmp(said, "keychain:/", 10) == 0) {
+		p->broker_kind = CK_KIND_LOGIN_KEYCHAIN;
+		return keep_last(said + 9, p->broker, fail);
+	}
+	if (strncmp(said, "file:/", 6) == 0) {
+		p->broker_kind = CK_KIND_FILE_BROKER;
+		return keep_last(said + 5, p->broker, fail);
+	}
+	return ck_fail_set(fail, CK_USAGE, said,
+	    "is no broker: keychain:/PATH or file:/PATH");
+}
+
+static ck_err
+copy_name(char *to, size_t size, const char *said, const char *usual,
+    const char *what, struct ck_fail *fail)
+{
+	const char *name = said != NULL ? said : usual;
+	size_t n = strlen(name);
+
+	if (n == 0 || n >= size)
+		return ck_fail_set(fail, CK_USAGE, NULL,
+		    "the %s must have 1 to %zu bytes", what, size - 1);
+	for (size_t i = 0; i < n; i++)
+		if ((unsigned char)name[i] < 0x20 || name[i] == 0x7f)
+			return ck_fail_set(fail, CK_USAGE, NULL,
+			    "the %s must not hold control characters", what);
+	memcpy(to, name, n + 1);
+	return CK_OK;
+}
+
+static ck_err
+credential_names(struct ck_place *p, const struct ck_say *say,
+    struct ck_fail *fail)
+{
+	ck_err r;
+
+	if ((r = copy_name(p->credential, sizeof(p->credential),
+	    say->credential, CK_OPERATOR_NAME, "credential", fail)) != CK_OK ||
+	    (r = copy_name(p->service, sizeof(p->service), say->service,
+	    CK_OPERATOR_SERVICE, "service", fail)) != CK_OK ||
+	    (r = copy_name(p->account, sizeof(p->account), say->account,
+	    CK_OPERATOR_ACCOUNT, "account", fail)) != CK_OK)
+		return r;
+	/* Only the operator's own item has a shape we know. */
+	p->format = strcmp(p->service, CK_OPERATOR_SERVICE) == 0 &&
+	    strcmp(p->account, CK_OPERATOR_ACCOUNT) == 0 ?
+	    CK_FORMAT_OPERATOR_BEARER : CK_FORMAT_OPAQUE;
+	return CK_OK;
+}
+
+ck_err
+ck_place_resolve(const struct ck_say *say, struct ck_place *ret,
+    struct ck_fail *fail)
+{
+	struct ck_place p;
+	ck_err r;
+
+	memset(&p, 0, sizeof(p));
+	p.operator_override = say->operator_override;
+	p.worker_marked = say->worker_marked;
+	p.login_password = say->login_password;
+	if ((r = ck_path_home(say->home, p.home, fail)) != CK_OK ||
+	    (r = custody_paths(&p, say, fail)) != CK_OK ||
+	    (r = config_paths(&p, say, fail)) != CK_OK ||
+	    (r = broker_path(&p, say, fail)) != CK_OK ||
+	    (r = credential_names(&p, say, fail)) != CK_OK)
+		return r;
+	*ret = p;
+	return CK_OK;
+}
+
+ck_err
+ck_place_open_dir(const struct ck_place *p, int *ret_fd,
+    struct ck_fail *fail)
+{
+	ck_err r;
+
+	if ((r = ck_path_chain_safe(p->dir, fail)) != CK_OK)
+		return r;
+	r = ck_io_open_dir(AT_FDCWD, p->dir, p->dir,
+	    CK_IO_OWNER | CK_IO_PRIVATE, ret_fd, NULL, fail);
+	if (r == CK_NOSTORE)
+		(void)ck_fail_set(fail, r, p->dir,
+		    "there is no custody yet");
+	return r;
+}
+
+ck_err
+ck_place_dedicated(const struct ck_place *p, bool *ret,
+    struct ck_fail *fail)
+{
+	struct stat st;
+
+	if (lstat(p->keychain, &st) == 0) {
+		*ret = true;
+		return CK_OK;
+	}
+	if (errno != ENOENT)
+		return ck_fail_sys(fail, errno, p->keychain, "examine it");
+	/* The directory takes its name only when the file is complete. */
+	if (lstat(p->operator_dir, &st) == 0) {
+		(void)ck_fail_set(fail, CK_DAMAGED, p->operator_dir,
+		    "is there, but the dedicated keychain in it is missing");
+		ck_fail_next(fail, "put %s back from a backup",
+		    CK_KEYCHAIN_FILE);
+		return CK_DAMAGED;
+	}
+	if (errno != ENOENT)
+		return ck_fail_sys(fail, errno, p->operator_dir,
+		    "examine it");
+	*ret = false;
+	return CK_OK;
+}
+

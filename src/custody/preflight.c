@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is known before a change; see preflight.h. */
+#include "custody/preflight.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/platform.h"
+#include "custody/broker.h"
+#include "keychain/blob.h"
+#include "store/broker_file.h"
+#include "store/dotenv.h"
+#include "store/login.h"
+
+/* Room for the keychain, the records and their journal, with a margin. */
+#define CUSTODY_BYTES (1024ULL * 1024)
+
+ck_err
+ck_preflight_context(const struct ck_place *p, const char *operation,
+    struct ck_fail *fail)
+{
+	if (p->operator_override) {
+		(void)ck_fail_set(fail, CK_REFUSED, NULL,
+		    "CLANKIE_OPERATOR_TOKEN is set in the environment and "
+		    "would go before every store");
+		ck_fail_next(fail, "unset CLANKIE_OPERATOR_TOKEN, then "
+		    "clankie-keys %s again", operation);
+		return CK_REFUSED;
+	}
+	if (p->worker_marked) {
+		(void)ck_fail_set(fail, CK_REFUSED, NULL,
+		    "this is a worker pane; only its owner may %s",
+		    operation);
+		ck_fail_next(fail, "run it in a terminal of your own");
+		return CK_REFUSED;
+	}
+	return CK_OK;
+}
+
+/* The deepest directory on the way that exists. */
+static void
+existing(const char *path, char ret[CK_PATH_MAX])
+{
+	struct stat st;
+
+	ck_path_parent(path, ret);
+	while (strcmp(ret, "/") != 0 && stat(ret, &st) != 0)
+		ck_path_parent(ret, ret);
+}
+
+/* Could something be made in the directory where path is going to lie? */
+static ck_err
+can_create(const char *path, struct ck_fail *fail)
+{
+	char dir[CK_PATH_MAX];
+	struct ck_fs_info fs;
+	struct stat st;
+	int fd = -1;
+	ck_err r;
+
+	existing(path, dir);
+	if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		memcpy(dir, path, strlen(path) + 1);
+	r = ck_io_open_dir(AT_FDCWD, dir, dir, 0, &fd, NULL, fail);
+	if (r != CK_OK)
+		return r;
+	if ((r = ck_platform_fs(fd, dir, &fs, fail)) != CK_OK)
+		goto out;
+	if (fs.readonly)
+		r = ck_fail_set(fail, CK_READONLY, dir,
+		    "is on a read-only file system");
+	else if (faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS) != 0)
+		r = ck_fail_sys(fail, errno, dir, "create something in it");
+	else if (fs.free < CUSTODY_BYTES)
+		r = ck_fail_set(fail, CK_NOSPACE, dir,
+		    "has %llu bytes free; custody needs %llu", fs.free,
+		    CUSTODY_BYTES);
+	else if (fs.kind == CK_FS_REMOTE) {
+		(void)ck_fail_set(fail, CK_UNSUPPORTED, dir,
+		    "is on a %s file system, whose locks and renames other "
+		    "machines answer for", fs.name);
+		ck_fail_next(fail, "keep the custody directory on a local "
+		    "file system: --home DIR");
+		r = CK_UNSUPPORTED;
+	}
+out:
+	ck_io_close(&fd);
+	return r;
+}
+
+/* Compare paths as macOS stores them in the list: without "-db". */
+static bool
+same_listed(const char *a, const char *b)
+{
+	size_t n = strlen(a), m = strlen(b);
+
+	if (n > 3 && strcmp(a + n - 3, "-db") == 0)
+		n -= 3;
+	if (m > 3 && strcmp(b + m - 3, "-db") == 0)
+		m -= 3;
+	return n == m && memcmp(a, b, n) == 0;
+}
+
+static ck_err
+not_listed(void *arg, const char *path)
+{
+	const struct ck_place *p = arg;
+	char real[CK_PATH_MAX];
+
+	if (ck_path_canonical(path, real, NULL) != CK_OK)
+		return same_listed(path, p->keychain) ? CK_REFUSED : CK_OK;
+	return same_listed(real, p->keychain) ? CK_REFUSED : CK_OK;
+}
+
+ck_err
+ck_preflight_search_list(const struct ck_place *p, struct ck_fail *fail)
+{
+	struct ck_place place = *p;
+	ck_err r;
+
+	r = ck_login_search_list(p->home, not_listed, &place, fail);
+	if (r == CK_REFUSED) {
+		(void)ck_fail_set(fail, r, p->keychain,
+		    "is on the keychain search list, where every program "
+		    "looks");
+		ck_fail_next(fail, "remove it from the list in Keychain "
+		    "Access; this program never writes the list");
+	}
+	return r;
+}
+
+ck_err
+ck_preflight_places(const struct ck_place *p, struct ck_fail *fail)
+{
+	int fd = -1;
+	ck_err r;
+
+	r = ck_place_open_dir(p, &fd, fail);
+	ck_io_close(&fd);
+	if (r != CK_OK && r != CK_NOSTORE)
+		return r;
+	if ((r = can_create(p->dir, fail)) != CK_OK)
+		return r;
+	if (p->broker_kind == CK_KIND_FILE_BROKER &&
+	    (r = can_create(p->unlock, fail)) != CK_OK)
+		return r;
+	return ck_preflight_search_list(p, fail);
+}
+
+static ck_err
+add_copy(struct ck_preflight *pf, enum ck_rec_kind kind, const char *path,
+    bool same)
+{
+	struct ck_copy *c;
+
+	if (pf->ncopies == CK_COPIES_MAX)
+		return CK_OK;   /* enough are named already */
+	c = &pf->copies[pf->ncopies++];
+	c->kind = kind;
+	c->same = same;
+	(void)snprintf(c->path, sizeof(c->path), "%s", path);
+	return CK_OK;
+}
+
+static ck_err
+differ(const struct ck_preflight *pf, const char *other, struct ck_fail *fail)
+{
+	(void)ck_fail_set(fail, CK_DECIDE, other,
+	    "holds another value of this credential than %.400s",
+	    pf->copies[0].path);
+	ck_fail_next(fail, "decide which one is right and remove the other "
+	    "with the program that wrote it");
+	return CK_DECIDE;
+}
+
+/* The file broker, when a keychain is the broker. */
+static ck_err
+look_in_file(const struct ck_place *p, struct ck_preflight *pf,
+    struct ck_fail *fail)
+{
+	struct ck_secret other = CK_SECRET_INIT;
+	bool same = false;
+	ck_err r;
+
+	if (p->broker_kind == CK_KIND_FILE_BROKER)
+		return CK_OK;
+	r = ck_broker_file_find(p->file_broker, p->account, &other, fail);
+	if (r == CK_ABSENT)
+		return CK_OK;
+	if (r != CK_OK)
+		return r;
+	if (pf->value.p == NULL) {
+		(void)ck_fail_set(fail, CK_DECIDE, p->file_broker,
+		    "holds this credential, but %.400s is the broker",
+		    p->broker);
+		ck_fail_next(fail, "clankie-keys migrate --broker file:%s",
+		    p->file_broker);
+		r = CK_DECIDE;
+	} else if ((r = ck_format_same(p->format, &pf->value, &other,
+	    &same)) == CK_OK && same) {
+		r = add_copy(pf, CK_KIND_FILE_BROKER, p->file_broker, true);
+	} else if (r == CK_OK || r == CK_DAMAGED) {
+		r = differ(pf, p->file_broker, fail);
+	}
+	ck_secret_wipe(&other);
+	return r;
+}
+
+/* A bearer in a checkout's .env.local is not ours to edit. */
+static ck_err
+look_in_dotenv(const struct ck_place *p, const char *checkout,
+    struct ck_preflight *pf, struct ck_fail *fail)
+{
+	struct ck_secret key = CK_SECRET_INIT, mine = CK_SECRET_INIT;
+	char path[CK_PATH_MAX];
+	bool found = false;
+	ck_err r;
+
+	if (p->format != CK_FORMAT_OPERATOR_BEARER)
+		return CK_OK;
+	if ((r = ck_path_join(checkout, ".env.local", path, fail)) != CK_OK)
+		return r;
+	r = ck_dotenv_find_bearer(path, &found, &key, fail);
+	if (r == CK_NOSTORE)
+		return CK_OK;
+	if (r != CK_OK || !found)
+		return r;
+	if (pf->value.p != NULL &&
+	    (r = ck_bearer_key(&pf->value, &mine)) == CK_OK &&
+	    !ck_secret_equal(&key, &mine)) {
+		r = differ(pf, path, fail);
+	} else if (r == CK_OK) {
+		(void)ck_fail_set(fail, CK_DECIDE, path,
+		    "holds an operator bearer%s%.400s",
+		    pf->value.p != NULL ? ", the same as " : "",
+		    pf->value.p != NULL ? pf->copies[0].path : "");
+		ck_fail_next(fail, "remove it from that file, then run "
+		    "clankie-keys migrate again");
+		r = CK_DECIDE;
+	}
+	ck_secret_wipe(&key);
+	ck_secret_wipe(&mine);
+	return r;
+}
+
+ck_err
+ck_preflight_copies(const struct ck_place *p, const char *const *checkouts,
+    size_t ncheckouts, struct ck_preflight *ret, struct ck_fail *fail)
+{
+	struct ck_preflight pf = CK_PREFLIGHT_INIT;
+	struct ck_fail absent = CK_FAIL_INIT;
+	ck_err r, from_broker;
+
+	from_broker = ck_broker_read(p, &pf.value, &absent);
+	if (from_broker != CK_OK && from_broker != CK_ABSENT) {
+		if (fail != NULL)
+			*fail = absent;
+		return from_broker;
+	}
+	if (from_broker == CK_OK) {
+		if ((r = ck_format_check(p->format, &pf.value)) != CK_OK) {
+			r = ck_fail_set(fail, CK_DAMAGED, p->broker,
+			    "what is stored as %s / %s is not a credential "
+			    "of its kind and is left alone", p->service,
+			    p->account);
+			goto out;
+		}
+		(void)add_copy(&pf, p->broker_kind, p->broker, true);
+	}
+	if ((r = look_in_file(p, &pf, fail)) != CK_OK)
+		goto out;
+	for (size_t i = 0; i < ncheckouts; i++)
+		if ((r = look_in_dotenv(p, checkouts[i], &pf, fail)) != CK_OK)
+			goto out;
+	if (from_broker == CK_ABSENT) {
+		r = ck_fail_set(fail, CK_ABSENT, p->broker,
+		    "there is no %s / %s to move", p->service, p->account);
+		goto out;
+	}
+	r = ck_broker_writable(p, fail);
+out:
+	if (r == CK_OK)
+		*ret = pf;
+	else
+		ck_preflight_done(&pf);
+	return r;
+}
+
+/* PATH exists in some form. */
+static bool
+exists(const char *dir, const char *name, char ret[CK_PATH_MAX])
+{
+	struct stat st;
+
+	if (ck_path_join(dir, name, ret, NULL) != CK_OK)
+		return false;
+	/* What cannot be examined may well be there. */
+	return lstat(ret, &st) == 0 || (errno != ENOENT && errno != ENOTDIR);
+}
+
+/* The launcher's state files, one a service: <id>-service.json. */
+static bool
+has_service_state(const char *state, char ret[CK_PATH_MAX])
+{
+	static const char tail[] = "-service.json";
+	char dirname[CK_PATH_MAX];
+	const struct dirent *entry;
+	bool found = false;
+	DIR *dir;
+
+	if (ck_path_join(state, "clankie", dirname, NULL) != CK_OK ||
+	    (dir = opendir(dirname)) == NULL)
+		return false;
+	while (!found && (entry = readdir(dir)) != NULL) {
+		size_t n = strlen(entry->d_name);
+
+		found = n >= sizeof(tail) &&
+		    strcmp(entry->d_name + n - (sizeof(tail) - 1), tail) == 0 &&
+		    ck_path_join(dirname, entry->d_name, ret, NULL) == CK_OK;
+	}
+	(void)closedir(dir);
+	return found;
+}
+
+/* The service's own readers and writers must be known to ask the records. */
+static ck_err
+service_honours(const struct ck_view *v, bool *ret, struct ck_fail *fail)
+{
+	static const char *const places[] = {
+		"service-startup", "authenticator"
+	};
+	struct ck_rec_principal who;
+	ck_err r;
+
+	*ret = v->rec != NULL;
+	for (size_t i = 0; *ret && i < 2; i++) {
+		r = ck_records_principal_get(v->rec, places[i], &who, fail);
+		if (r != CK_OK && r != CK_ABSENT)
+			return r;
+		*ret = r == CK_OK && strcmp(who.honours, "yes") == 0;
+	}
+	return CK_OK;
+}
+
+ck_err
+ck_preflight_clankie(const struct ck_place *p, const struct ck_view *v,
+    bool honours, struct ck_preflight *ret, struct ck_fail *fail)
+{
+	static const char plist[] =
+	    "Library/LaunchAgents/bot.clankie.autostart.plist";
+	char sign[CK_PATH_MAX] = "";
+	bool known = false;
+	ck_err r;
+
+	if (!exists(p->home, plist, sign) &&
+	    !has_service_state(p->state, sign) &&
+	    !exists(p->clankie_state, "events.jsonl", sign) &&
+	    !exists(p->clankie_state, "herdr", sign))
+		return CK_OK;
+	memcpy(ret->clankie, sign, sizeof(ret->clankie));
+	if (honours)
+		return CK_OK;
+	if ((r = service_honours(v, &known, fail)) != CK_OK || known)
+		return r;
+	(void)ck_fail_set(fail, CK_DECIDE, sign,
+	    "a Clankie is installed here that is not known to ask the records; "
+	    "an older one would make a second bearer at its next start");
+	ck_fail_next(fail, "if yours follows ADR 0296: clankie-keys migrate "
+	    "--service-honours-precedence");
+	return CK_DECIDE;
+}
+
+ck_err
+ck_preflight_selftest(struct ck_fail *fail)
+{
+	/* The worked example of docs/keychain-format.md, section 18. */
+	static const uint8_t want[KC_MASTER_BYTES] = {
+		0x50, 0x5b, 0xf5, 0xff, 0x56, 0x9c, 0x20, 0xbd, 0x41, 0x45,
+		0xda, 0x0e, 0xde, 0x47, 0x8d, 0x31, 0x92, 0xe8, 0xb2, 0xe9,
+		0x2f, 0x4e, 0xf7, 0xce
+	};
+	struct ck_secret password = CK_SECRET_INIT, master = CK_SECRET_INIT;
+	uint8_t salt[20];
+	ck_err r;
+
+	for (uint8_t i = 0; i < sizeof(salt); i++)
+		salt[i] = (uint8_t)(0x50 + i);
+	if ((r = ck_secret_copy("example", 7, &password)) == CK_OK)
+		r = kc_master_key(&password, salt, &master);
+	if (r != CK_OK || master.n != sizeof(want) ||
+	    memcmp(master.p, want, sizeof(want)) != 0)
+		r = ck_fail_set(fail, CK_INTERNAL, NULL,
+		    "the engine's self-test failed: libcrypto does not give "
+		    "the known key");
+	ck_secret_wipe(&password);
+	ck_secret_wipe(&master);
+	return r;
+}
+
+void
+ck_preflight_done(struct ck_preflight *pf)
+{
+	ck_secret_wipe(&pf->value);
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The first existing store decides; see resolve.h. */
+#include "custody/resolve.h"
+
+#include <string.h>
+
+#include "custody/broker.h"
+#include "custody/dedicated.h"
+#include "custody/view.h"
+
+static ck_err
+from_dedicated(const struct ck_place *p, struct ck_secret *ret,
+    struct ck_fail *fail)
+{
+	struct ck_secret password = CK_SECRET_INIT;
+	ck_err r;
+
+	if ((r = ck_unlock_place_get(p, &password, fail)) != CK_OK) {
+		if (r == CK_NOSTORE)
+			ck_fail_next(fail, "without it the dedicated keychain "
+			    "%s cannot be opened", p->keychain);
+		return r;
+	}
+	r = ck_dedicated_read(p, &password, ret, fail);
+	ck_secret_wipe(&password);
+	return r;
+}
+
+static ck_err
+from_broker(const struct ck_place *p, struct ck_secret *ret,
+    struct ck_fail *fail)
+{
+	struct ck_secret value = CK_SECRET_INIT;
+	ck_err r;
+
+	if ((r = ck_broker_read(p, &value, fail)) != CK_OK)
+		return r;
+	if (ck_format_check(p->format, &value) != CK_OK)
+		r = ck_fail_set(fail, CK_DAMAGED, p->broker,
+		    "what is stored as %s / %s is not a credential of its "
+		    "kind", p->service, p->account);
+	else
+		ck_secret_move(ret, &value);
+	ck_secret_wipe(&value);
+	return r;
+}
+
+static ck_err
+reader_known(const struct ck_view *v, const char *reader,
+    struct ck_fail *fail)
+{
+	struct ck_rec_principal who;
+	ck_err r;
+
+	if (reader == NULL || v->rec == NULL)
+		return CK_OK;
+	r = ck_records_principal_get(v->rec, reader, &who, fail);
+	if (r == CK_ABSENT || (r == CK_OK && !who.reader))
+		return ck_fail_set(fail, CK_USAGE, reader,
+		    "is not a reader that the records know");
+	return r;
+}
+
+/* One try, from one look at records and places. */
+static ck_err
+resolve_once(struct ck_place *p, const char *reader, struct ck_secret *ret,
+    struct ck_resolved *ret_where, struct ck_fail *fail)
+{
+	struct ck_view v = CK_VIEW_INIT;
+	ck_err r;
+
+	memset(ret_where, 0, sizeof(*ret_where));
+	if ((r = ck_view_open(p, CK_REC_READ, &v, fail)) != CK_OK)
+		return r;
+	if ((r = reader_known(&v, reader, fail)) != CK_OK)
+		goto out;
+	if (!ck_view_is_dedicated(&v)) {
+		ret_where->kind = p->broker_kind;
+		memcpy(ret_where->path, p->broker, sizeof(ret_where->path));
+		r = from_broker(p, ret, fail);
+		goto out;
+	}
+	ret_where->kind = CK_KIND_DEDICATED;
+	memcpy(ret_where->path, p->keychain, sizeof(ret_where->path));
+	if (v.dedicated) {
+		r = from_dedicated(p, ret, fail);
+		goto out;
+	}
+	r = ck_fail_set(fail, CK_NOSTORE, p->keychain,
+	    "the records say the credential is here, but the file is "
+	    "missing");
+	ck_fail_next(fail, "put it back from a backup; no other store is "
+	    "asked in its place");
+out:
+	ck_view_close(&v);
+	return r;
+}
+
+ck_err
+ck_resolve(struct ck_place *p, const char *reader, struct ck_secret *ret,
+    struct ck_resolved *ret_where, struct ck_fail *fail)
+{
+	struct ck_resolved where;
+	bool appeared = false;
+	ck_err r;
+
+	r = resolve_once(p, reader, ret, &where, fail);
+	/* A migration may have moved the credential between our look at the
+	 * places and our reading of the broker: then it is not absent. */
+	if (r == CK_ABSENT && where.kind != CK_KIND_DEDICATED) {
+		struct ck_fail late = CK_FAIL_INIT;
+		ck_err seen = ck_place_dedicated(p, &appeared, &late);
+
+		if (seen != CK_OK) {
+			if (fail != NULL)
+				*fail = late;
+			return seen;
+		}
+		if (appeared)
+			r = resolve_once(p, reader, ret, &where, fail);
+	}
+	if (r != CK_OK)
+		return r;
+	memcpy(where.service, p->service, sizeof(where.service));
+	memcpy(where.account, p->account, sizeof(where.account));
+	if (ret_where != NULL)
+		*ret_where = where;
+	return CK_OK;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Law 6 as code: the records are the one truth, the rules are made from
+ * them, and what lies on disk is compared with what the records give. */
+#ifndef CK_CUSTODY_RULES_H
+#define CK_CUSTODY_RULES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/bytes.h"
+#include "base/err.h"
+#include "boundary/policy.h"
+#include "custody/place.h"
+#include "records/records.h"
+
+/* The protected paths of a custody, before anybody added one. */
+enum { CK_RULES_ROWS_MAX = 128 };
+struct ck_rules_set {
+	struct ck_rec_protected row[CK_RULES_ROWS_MAX];
+	size_t n;
+};
+
+/*
+ * Design section 4 and 9 as rows: custody directory, file broker, the
+ * checkouts' .env.local (closed), settings, unlock password, worker entry
+ * and Herdr's configuration (not to be changed).  A path that is a symbolic
+ * link is listed with its target.  CK_REFUSED: too many, or a link to
+ * nowhere.
+ */
+CK_MUST_USE ck_err ck_rules_defaults(const struct ck_place *p,
+    const char *const *checkouts, size_t n, struct ck_rules_set *ret,
+    struct ck_fail *fail);
+
+/* The rows the records hold.  CK_REFUSED when there are too many. */
+CK_MUST_USE ck_err ck_rules_recorded(struct ck_records *rec,
+    struct ck_rules_set *ret, struct ck_fail *fail);
+
+/*
+ * The worker profile as Seatbelt text, appended to out.  The policy is
+ * evaluated against the set before it is rendered (CK_NOENFORCE).
+ */
+CK_MUST_USE ck_err ck_rules_seatbelt(const struct ck_place *p,
+    const struct ck_rules_set *set, struct ck_buf *out,
+    struct ck_fail *fail);
+
+/* Write the recorded rules to worker.sb (0600) and read them back. */
+CK_MUST_USE ck_err ck_rules_write(const struct ck_place *p, int dirfd,
+    struct ck_records *rec, struct ck_fail *fail);
+
+/* Do the rules on disk equal the rules the records give?  A missing file is
+ * *ret false. */
+CK_MUST_USE ck_err ck_rules_match(const struct ck_place *p, int dirfd,
+    struct ck_records *rec, bool *ret, struct ck_fail *fail);
+
+#endif

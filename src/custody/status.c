@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gathering the status; see status.h. */
+#include "custody/status.h"
+
+#include <string.h>
+
+#include "base/secret.h"
+#include "custody/preflight.h"
+#include "custody/rules.h"
+
+static void
+look_at_file(const struct ck_place *p, struct ck_status *s)
+{
+	const struct ck_login login = { p->keychain, NULL, CK_WAIT_MS };
+
+	s->file_err = ck_login_status(&login, &s->file, &s->file_fail);
+	s->settings_changed = s->file_err == CK_OK &&
+	    (s->file.idle_timeout != CK_DEDICATED_IDLE ||
+	    !s->file.lock_on_sleep);
+}
+
+ck_err
+ck_status(struct ck_place *p, struct ck_status *ret, struct ck_fail *fail)
+{
+	struct ck_view v = CK_VIEW_INIT;
+	struct ck_status s;
+	ck_err r;
+
+	memset(&s, 0, sizeof(s));
+	if ((r = ck_view_open(p, CK_REC_READ, &v, fail)) != CK_OK)
+		return r;
+	s.custody = v.dirfd >= 0;
+	s.records = v.rec != NULL;
+	s.known = v.known;
+	s.row = v.row;
+	s.journal_open = v.journal_open;
+	s.journal = v.journal;
+	s.in_charge = ck_view_is_dedicated(&v);
+	s.override = p->operator_override;
+	s.heap_locked = ck_secret_heap_locked();
+	s.list_err = ck_preflight_search_list(p, NULL);
+	s.sandbox_err = ck_settings_worker_sandbox(p->settings, &s.sandbox,
+	    NULL);
+	if (s.in_charge)
+		look_at_file(p, &s);
+	if (s.in_charge && v.rec != NULL)
+		s.rules_err = ck_rules_match(p, v.dirfd, v.rec,
+		    &s.rules_match, NULL);
+	ck_view_close(&v);
+	*ret = s;
+	return CK_OK;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is known without asking a broker, a password or a person. */
+#ifndef CK_CUSTODY_STATUS_H
+#define CK_CUSTODY_STATUS_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "custody/place.h"
+#include "custody/view.h"
+#include "store/login.h"
+#include "store/settings.h"
+
+struct ck_status {
+	bool custody;                    /* the directory exists */
+	bool records;
+	bool known;                      /* the credential has a row */
+	struct ck_rec_credential row;
+	bool journal_open;
+	struct ck_rec_journal journal;
+	bool in_charge;                  /* the dedicated keychain decides */
+	ck_err file_err;                 /* CK_OK: file holds what it says */
+	struct ck_fail file_fail;
+	struct ck_login_status file;
+	bool settings_changed;           /* auto-lock is not what was set */
+	ck_err list_err;                 /* search list: CK_REFUSED = on it */
+	ck_err rules_err;
+	bool rules_match;                /* worker.sb equals the records */
+	ck_err sandbox_err;
+	enum ck_worker_sandbox sandbox;
+	bool override;                   /* environment override is set */
+	bool heap_locked;
+};
+
+/* Gather.  Fails only where the custody itself cannot be judged; everything
+ * else becomes part of the answer. */
+CK_MUST_USE ck_err ck_status(struct ck_place *p, struct ck_status *ret,
+    struct ck_fail *fail);
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Records and places, read together; see view.h. */
+#include "custody/view.h"
+
+#include <string.h>
+
+#include "base/io.h"
+
+/* The row's names stand over the defaults; what the owner said must agree. */
+static ck_err
+take_names(struct ck_place *p, const struct ck_rec_credential *row,
+    struct ck_fail *fail)
+{
+	enum ck_format format;
+	bool said = strcmp(p->service, CK_OPERATOR_SERVICE) != 0 ||
+	    strcmp(p->account, CK_OPERATOR_ACCOUNT) != 0;
+	ck_err r;
+
+	if (said && (strcmp(p->service, row->service) != 0 ||
+	    strcmp(p->account, row->account) != 0))
+		return ck_fail_set(fail, CK_REFUSED, p->dir,
+		    "the records know the credential %s as %s / %s",
+		    row->name, row->service, row->account);
+	if ((r = ck_format_by_name(row->format, &format)) != CK_OK)
+		return ck_fail_set(fail, r, p->dir,
+		    "the records give the credential %s an unknown format",
+		    row->name);
+	memcpy(p->service, row->service, sizeof(p->service));
+	memcpy(p->account, row->account, sizeof(p->account));
+	p->format = format;
+	return CK_OK;
+}
+
+/* Remember the broker among the rows of one credential. */
+static ck_err
+find_broker(void *arg, const struct ck_rec_precedence *row)
+{
+	struct ck_rec_store *found = arg;
+
+	if (row->store.kind == CK_KIND_LOGIN_KEYCHAIN ||
+	    row->store.kind == CK_KIND_FILE_BROKER)
+		*found = row->store;
+	return CK_OK;
+}
+
+static ck_err
+take_broker(struct ck_place *p, struct ck_view *v, struct ck_fail *fail)
+{
+	struct ck_rec_store store;
+	ck_err r;
+
+	memset(&store, 0, sizeof(store));
+	r = ck_records_precedence_each(v->rec, p->credential, NULL,
+	    find_broker, &store, fail);
+	if (r != CK_OK || store.id == 0)
+		return r;
+	if (p->broker_said && (p->broker_kind != store.kind ||
+	    strcmp(p->broker, store.path) != 0))
+		return ck_fail_set(fail, CK_REFUSED, p->broker,
+		    "is not the recorded broker (%.400s)", store.path);
+	p->broker_kind = store.kind;
+	memcpy(p->broker, store.path, sizeof(p->broker));
+	return CK_OK;
+}
+
+static ck_err
+read_records(struct ck_place *p, struct ck_view *v, struct ck_fail *fail)
+{
+	ck_err r;
+
+	r = ck_records_credential_get(v->rec, p->credential, &v->row, fail);
+	if (r == CK_OK) {
+		v->known = true;
+		if ((r = take_names(p, &v->row, fail)) == CK_OK)
+			r = take_broker(p, v, fail);
+	} else if (r == CK_ABSENT) {
+		r = CK_OK;
+	}
+	if (r != CK_OK)
+		return r;
+	r = ck_records_journal_get(v->rec, &v->journal, fail);
+	v->journal_open = r == CK_OK;
+	return r == CK_ABSENT ? CK_OK : r;
+}
+
+ck_err
+ck_view_open(struct ck_place *p, enum ck_rec_how how, struct ck_view *ret,
+    struct ck_fail *fail)
+{
+	struct ck_view v = CK_VIEW_INIT;
+	ck_err r;
+
+	r = ck_place_open_dir(p, &v.dirfd, fail);
+	if (r == CK_NOSTORE) {
+		*ret = v;
+		return CK_OK;
+	}
+	if (r != CK_OK)
+		return r;
+	if ((r = ck_place_dedicated(p, &v.dedicated, fail)) != CK_OK)
+		goto out;
+	r = ck_records_open(v.dirfd, p->dir, how, &v.rec, fail);
+	/* A crash left a change half made; its undoing is SQLite's work, done
+	 * when the records are next opened for writing. */
+	if (r == CK_READONLY && how == CK_REC_READ &&
+	    (r = ck_records_recover(v.dirfd, p->dir, fail)) == CK_OK)
+		r = ck_records_open(v.dirfd, p->dir, how, &v.rec, fail);
+	if (r == CK_NOSTORE && !v.dedicated) {
+		*ret = v;
+		return CK_OK;
+	}
+	if (r == CK_NOSTORE) {
+		(void)ck_fail_set(fail, r, p->dir,
+		    "the records (%s) are missing beside the dedicated "
+		    "keychain", CK_REC_FILE);
+		ck_fail_next(fail, "put %s back from a backup", CK_REC_FILE);
+	}
+	if (r == CK_OK)
+		r = read_records(p, &v, fail);
+	/* The records may have been read after a migration took the file into
+	 * place, and the file been looked for before. */
+	if (r == CK_OK && !v.dedicated)
+		r = ck_place_dedicated(p, &v.dedicated, fail);
+out:
+	if (r == CK_OK)
+		*ret = v;
+	else
+		ck_view_close(&v);
+	return r;
+}
+
+void
+ck_view_close(struct ck_view *v)
+{
+	ck_records_close(&v->rec);
+	ck_io_close(&v->dirfd);
+}
+
+bool
+ck_view_is_dedicated(const struct ck_view *v)
+{
+	return v->dedicated || (v->known &&
+	    (v->row.state == CK_STATE_DEDICATED ||
+	    v->row.state == CK_STATE_RESTORING));
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the records and the places say at this moment, read together: the
+ * ground every operation starts from.
+ */
+#ifndef CK_CUSTODY_VIEW_H
+#define CK_CUSTODY_VIEW_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "custody/place.h"
+#include "records/records.h"
+
+struct ck_view {
+	int dirfd;                       /* -1: no custody directory */
+	struct ck_records *rec;          /* NULL: no records */
+	bool known;                      /* row holds the credential's row */
+	struct ck_rec_credential row;
+	bool journal_open;
+	struct ck_rec_journal journal;
+	bool dedicated;                  /* the file has its final name */
+};
+
+#define CK_VIEW_INIT { .dirfd = -1 }
+
+/*
+ * Read it all; how is for the records (a missing file is no error unless the
+ * dedicated keychain is there without it).  Service, account, format and
+ * broker in p become the recorded ones; CK_REFUSED when the command line said
+ * otherwise.
+ */
+CK_MUST_USE ck_err ck_view_open(struct ck_place *p, enum ck_rec_how how,
+    struct ck_view *ret, struct ck_fail *fail);
+void ck_view_close(struct ck_view *v);
+
+/* The dedicated keychain is in charge (law 2): its file is there, or the
+ * records say so. */
+bool ck_view_is_dedicated(const struct ck_view *v);
+
+#endif

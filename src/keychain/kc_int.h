@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside of struct kc, for the files that implement keychain.h. */
+#ifndef KC_INT_H
+#define KC_INT_H
+
+#include "base/path.h"
+#include "keychain/blob.h"
+#include "keychain/keychain.h"
+
+/* Attributes of the widest relation (keys have 27), with room to spare. */
+#define KC_ATTRS_MAX 64
+
+struct kc {
+	char path[CK_PATH_MAX];
+	char base[CK_PATH_MAX];
+	int dirfd;
+	int fd;                      /* -1 for a file that is being created */
+	int lockfd;                  /* -1 when opened for reading */
+	struct stat st;
+	struct kc_db *db;
+	struct kc_record blob_record;
+	struct kc_db_blob blob;
+	struct kc_keys keys;
+	struct ck_secret master;
+	bool unlocked;
+	bool writing;
+	bool begun;
+	bool creating;
+	mode_t mode;
+};
+
+/* Open the parent directory and fill path, base and dirfd. */
+CK_MUST_USE ck_err kc_place(struct kc *kc, const char *path,
+    struct ck_fail *fail);
+
+/* Take the lock file of the keychain's writers. */
+CK_MUST_USE ck_err kc_take_lock(struct kc *kc, unsigned int wait_ms,
+    struct ck_fail *fail);
+
+/* CK_LOCKED with its reason unless the file is unlocked. */
+CK_MUST_USE ck_err kc_need_keys(const struct kc *kc, struct ck_fail *fail);
+
+/* Start the write transaction of the table layer once; CK_INTERNAL for an
+ * object that was opened for reading. */
+CK_MUST_USE ck_err kc_need_write(struct kc *kc, struct ck_fail *fail);
+
+/* A value that is present. */
+struct kc_value kc_bytes_value(struct ck_span s);
+struct kc_value kc_word_value(uint32_t w);
+
+/* A stack object for the caller to fill, with nothing open. */
+struct kc *kc_alloc(void);
+
+#endif

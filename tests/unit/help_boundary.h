@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Protected sets that several tests of the boundary share. */
+#ifndef CK_TESTS_HELP_BOUNDARY_H
+#define CK_TESTS_HELP_BOUNDARY_H
+
+#include "boundary/policy.h"
+
+#define HELP_COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* What a macOS owner would have: custody directory, broker, a checkout's
+ * .env.local, unlock password alone in its directory, settings, entry. */
+#define HELP_SET_COUNT 6
+extern const struct ck_protect help_set[HELP_SET_COUNT];
+extern const struct ck_worker_options help_macos;   /* home /Users/o */
+extern const struct ck_worker_options help_plain;   /* no aliases, no fold */
+
+/* One member with this path. */
+struct ck_protect help_protect(const char *path, bool directory,
+    bool deny_read);
+
+/* ck_policy_worker() that must succeed. */
+struct ck_policy *help_worker(const struct ck_protect *set, size_t n,
+    const struct ck_worker_options *options);
+
+#endif
