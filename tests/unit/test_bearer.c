@@ -121,23 +121,23 @@ only_the_right_shape_is_a_bearer(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
-		struct ck_secret v = help_secret(good[i]);
+		struct ck_secret v = hs_secret(good[i]);
 
 		assert_int_equal(ck_bearer_check(&v), CK_OK);
 		assert_int_equal(ck_bearer_key(&v, &key), CK_OK);
-		assert_true(help_is(&key, KEY));
+		assert_true(hs_is(&key, KEY));
 		ck_secret_wipe(&key);
 		ck_secret_wipe(&v);
 	}
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		struct ck_secret v = help_secret(bad[i]);
+		struct ck_secret v = hs_secret(bad[i]);
 
 		if (ck_bearer_check(&v) != CK_DAMAGED)
 			print_error("bad value %zu\n", i);
 		assert_int_equal(ck_bearer_check(&v), CK_DAMAGED);
 		assert_int_equal(ck_bearer_key(&v, &key), CK_DAMAGED);
 		assert_null(key.p);
-		assert_true(help_is(&v, bad[i]));
+		assert_true(hs_is(&v, bad[i]));
 		ck_secret_wipe(&v);
 	}
 	assert_int_equal(ck_bearer_check(&none), CK_DAMAGED);
@@ -146,24 +146,24 @@ only_the_right_shape_is_a_bearer(void **state)
 static void
 same_compares_keys_and_not_spelling(void **state)
 {
-	struct ck_secret a = help_secret(good[0]), b = CK_SECRET_INIT;
+	struct ck_secret a = hs_secret(good[0]), b = CK_SECRET_INIT;
 	bool same = false;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
-		b = help_secret(good[i]);
+		b = hs_secret(good[i]);
 		same = false;
 		assert_int_equal(ck_bearer_same(&a, &b, &same), CK_OK);
 		assert_true(same);
 		ck_secret_wipe(&b);
 	}
-	b = help_secret(good[0]);
+	b = hs_secret(good[0]);
 	b.p[36] = b.p[36] == (uint8_t)'0' ? '1' : '0';
 	assert_int_equal(ck_bearer_same(&a, &b, &same), CK_OK);
 	assert_false(same);
 	ck_secret_wipe(&b);
 	/* Damaged is an answer of its own, also when both are the same. */
-	b = help_secret("{}");
+	b = hs_secret("{}");
 	same = true;
 	assert_int_equal(ck_bearer_same(&a, &b, &same), CK_DAMAGED);
 	assert_int_equal(ck_bearer_same(&b, &b, &same), CK_DAMAGED);
@@ -176,8 +176,8 @@ static void
 formats_have_names_and_rules(void **state)
 {
 	enum ck_format f = CK_FORMAT_COUNT;
-	struct ck_secret x = help_secret("any\n"), empty = help_secret("");
-	struct ck_secret b = help_secret(good[1]);
+	struct ck_secret x = hs_secret("any\n"), empty = hs_secret("");
+	struct ck_secret b = hs_secret(good[1]);
 	bool same = false;
 
 	(void)state;

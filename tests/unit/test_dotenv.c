@@ -67,7 +67,7 @@ lines_follow_the_rules_of_the_service(void **state)
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		struct seen s = { "", CK_OK, 0 };
 
-		help_write(fx->path, row[i].text, strlen(row[i].text), 0644);
+		hs_write(fx->path, row[i].text, strlen(row[i].text), 0644);
 		assert_int_equal(ck_dotenv_each(fx->path, note, &s, NULL),
 		    CK_OK);
 		assert_string_equal(s.text, row[i].want);
@@ -84,7 +84,7 @@ name_too_long_is_passed_over(void **state)
 	memset(text, 'A', sizeof(text));
 	memcpy(text + CK_DOTENV_NAME_SIZE - 1, "=1\n", 3);
 	memcpy(text + 300, "=2", 2);
-	help_write(fx->path, text, 302, 0600);
+	hs_write(fx->path, text, 302, 0600);
 	assert_int_equal(ck_dotenv_each(fx->path, note, &s, NULL), CK_OK);
 	assert_int_equal(s.calls, 1);
 	assert_non_null(strstr(s.text, "=<1>"));
@@ -96,7 +96,7 @@ callback_ends_the_reading(void **state)
 	struct help_store *fx = *state;
 	struct seen s = { "", CK_NO, 0 };
 
-	help_write(fx->path, "A=1\nB=2\n", 8, 0600);
+	hs_write(fx->path, "A=1\nB=2\n", 8, 0600);
 	assert_int_equal(ck_dotenv_each(fx->path, note, &s, NULL), CK_NO);
 	assert_int_equal(s.calls, 1);
 }
@@ -113,7 +113,7 @@ many_lines_are_read_in_time(void **state)
 	assert_non_null(text);
 	for (size_t i = 0; i < lines; i++)
 		memcpy(text + i * 4, "A=1\n", 4);
-	help_write(fx->path, text, lines * 4, 0600);
+	hs_write(fx->path, text, lines * 4, 0600);
 	free(text);
 	assert_int_equal(ck_dotenv_each(fx->path, note, &s, NULL), CK_OK);
 	assert_int_equal(s.calls, 1);
@@ -153,11 +153,11 @@ what_cannot_be_read_has_its_own_error(void **state)
 	assert_both(fx->path, CK_REFUSED);
 	assert_int_equal(rmdir(fx->path), 0);
 	assert_int_equal(ck_path_join(fx->dir, "other", other, NULL), CK_OK);
-	help_write(other, "A=1\n", 4, 0600);
+	hs_write(other, "A=1\n", 4, 0600);
 	assert_int_equal(symlink(other, fx->path), 0);
 	assert_both(fx->path, CK_REFUSED);
 	assert_int_equal(unlink(fx->path), 0);
-	help_write(fx->path, "A=1\n", 4, 0600);
+	hs_write(fx->path, "A=1\n", 4, 0600);
 	assert_int_equal(truncate(fx->path, (off_t)CK_DOTENV_MAX + 1), 0);
 	assert_both(fx->path, CK_UNSUPPORTED);
 	if (geteuid() == 0) {
@@ -176,7 +176,7 @@ bearer_is_found_in_comments_and_values(void **state)
 		"x%sx", "export T=%s", "A=%s,second",
 	};
 	struct help_store *fx = *state;
-	char *value = help_bearer(), text[256], key[64];
+	char *value = hs_bearer(), text[256], key[64];
 	struct ck_secret first = CK_SECRET_INIT;
 	bool found = false;
 
@@ -187,12 +187,12 @@ bearer_is_found_in_comments_and_values(void **state)
 
 		(void)snprintf(text, sizeof(text), "%.*s%s%s",
 		    (int)(hole - frame[i]), frame[i], key, hole + 2);
-		help_write(fx->path, text, strlen(text), 0600);
+		hs_write(fx->path, text, strlen(text), 0600);
 		found = false;
 		assert_int_equal(ck_dotenv_find_bearer(fx->path, &found,
 		    &first, NULL), CK_OK);
 		assert_true(found);
-		assert_true(help_is(&first, key));
+		assert_true(hs_is(&first, key));
 		ck_secret_wipe(&first);
 		found = false;
 		assert_int_equal(ck_dotenv_find_bearer(fx->path, &found, NULL,
@@ -200,7 +200,7 @@ bearer_is_found_in_comments_and_values(void **state)
 		assert_true(found);
 	}
 	key[50] = '\0';
-	help_write(fx->path, key, strlen(key), 0600);
+	hs_write(fx->path, key, strlen(key), 0600);
 	assert_int_equal(ck_dotenv_find_bearer(fx->path, &found, &first,
 	    NULL), CK_OK);
 	assert_false(found);

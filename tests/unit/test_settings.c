@@ -23,7 +23,7 @@ assert_answer(const struct help_store *fx, const char *text, ck_err want,
 	ck_err r;
 
 	if (text != NULL)
-		help_write(fx->path, text, strlen(text), 0600);
+		hs_write(fx->path, text, strlen(text), 0600);
 	r = ck_settings_worker_sandbox(fx->path, &got, &f);
 	if (r != want)
 		print_error("%s\n", text == NULL ? "no text" : text);
@@ -34,7 +34,7 @@ assert_answer(const struct help_store *fx, const char *text, ck_err want,
 		assert_string_equal(f.place, fx->path);
 	}
 	if (text != NULL)
-		help_assert_file(fx->path, text, strlen(text));
+		hs_assert_file(fx->path, text, strlen(text));
 }
 
 static void
@@ -91,7 +91,7 @@ unsafe_or_unreadable_files_have_their_own_error(void **state)
 	assert_answer(fx, NULL, CK_REFUSED, UNTOUCHED);
 	assert_int_equal(unlink(fx->path), 0);
 	assert_int_equal(ck_path_join(fx->dir, "other", other, NULL), CK_OK);
-	help_write(other, text, strlen(text), 0600);
+	hs_write(other, text, strlen(text), 0600);
 	assert_int_equal(symlink(other, fx->path), 0);
 	assert_answer(fx, NULL, CK_REFUSED, UNTOUCHED);
 	assert_int_equal(unlink(fx->path), 0);

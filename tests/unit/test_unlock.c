@@ -93,10 +93,10 @@ put_then_get_gives_the_same_and_closed_modes(void **state)
 	assert_int_equal(ck_unlock_get(path, &got, NULL), CK_OK);
 	assert_same(&u, &got);
 	ck_unlock_wipe(&got);
-	assert_int_equal(help_mode(path), 0600);
-	assert_int_equal(help_mode(dir), 0700);
+	assert_int_equal(hs_mode(path), 0600);
+	assert_int_equal(hs_mode(dir), 0700);
 	ck_path_parent(dir, parent);
-	assert_int_equal(help_mode(parent), 0700);
+	assert_int_equal(hs_mode(parent), 0700);
 	/* Again, with a pending change, under the other extreme. */
 	assert_int_equal(ck_unlock_make(&u.pending_password), CK_OK);
 	strcpy(u.pending_keychain, "/new");
@@ -107,8 +107,8 @@ put_then_get_gives_the_same_and_closed_modes(void **state)
 	(void)umask(old);
 	assert_int_equal(ck_unlock_get(path, &got, NULL), CK_OK);
 	assert_same(&u, &got);
-	assert_int_equal(help_mode(path), 0600);
-	assert_int_equal(help_entries(dir), 1);
+	assert_int_equal(hs_mode(path), 0600);
+	assert_int_equal(hs_entries(dir), 1);
 	ck_unlock_wipe(&got);
 	ck_unlock_wipe(&u);
 	assert_null(u.password.p);
@@ -127,7 +127,7 @@ missing_file_is_no_store(void **state)
 	assert_int_equal(ck_unlock_get(fx->path, &got, NULL), CK_NOSTORE);
 	assert_int_equal(ck_unlock_remove(fx->path, NULL), CK_NOSTORE);
 	assert_null(got.password.p);
-	assert_int_equal(help_entries(fx->dir), 0);
+	assert_int_equal(hs_entries(fx->dir), 0);
 }
 
 static void
@@ -142,7 +142,7 @@ remove_removes_only_the_file(void **state)
 	assert_int_equal(ck_unlock_put(path, &u, NULL), CK_OK);
 	assert_int_equal(ck_unlock_remove(path, NULL), CK_OK);
 	assert_int_equal(ck_unlock_get(path, &got, NULL), CK_NOSTORE);
-	assert_int_equal(help_entries(dir), 0);
+	assert_int_equal(hs_entries(dir), 0);
 	ck_unlock_wipe(&u);
 }
 
@@ -191,7 +191,7 @@ wrong_shapes_are_not_stored(void **state)
 	strcpy(u.keychain, "/not/utf-8/\xff");
 	assert_int_equal(ck_unlock_put(path, &u, NULL), CK_REFUSED);
 	ck_unlock_wipe(&u);
-	assert_int_equal(help_entries(fx->dir), 0);
+	assert_int_equal(hs_entries(fx->dir), 0);
 }
 
 #define PW "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -237,13 +237,13 @@ other_content_is_damaged_or_unsupported(void **state)
 	};
 	struct help_store *fx = *state;
 	struct ck_unlock got = CK_UNLOCK_INIT;
-	struct ck_secret pw = help_secret(PW);
+	struct ck_secret pw = hs_secret(PW);
 
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		struct ck_fail f = CK_FAIL_INIT;
 		ck_err r;
 
-		help_write(fx->path, row[i].text, strlen(row[i].text), 0600);
+		hs_write(fx->path, row[i].text, strlen(row[i].text), 0600);
 		r = ck_unlock_get(fx->path, &got, &f);
 		if (r != row[i].want)
 			print_error("row %zu\n", i);
@@ -267,10 +267,10 @@ file_cut_at_any_length_is_damaged(void **state)
 
 	sample(&u);
 	assert_int_equal(ck_unlock_put(fx->path, &u, NULL), CK_OK);
-	text = help_read(fx->path, &n);
+	text = hs_read(fx->path, &n);
 	assert_int_equal(text[n - 1], '\n');
 	for (size_t len = 0; len < n - 1; len++) {
-		help_write(fx->path, text, len, 0600);
+		hs_write(fx->path, text, len, 0600);
 		assert_int_equal(ck_unlock_get(fx->path, &got, &f),
 		    CK_DAMAGED);
 		assert_silent(&f, &u.password);
@@ -304,7 +304,7 @@ links_and_open_modes_are_refused(void **state)
 	char other[CK_PATH_MAX], inside[CK_PATH_MAX];
 
 	assert_int_equal(ck_path_join(fx->dir, "other", other, NULL), CK_OK);
-	help_write(other, text, strlen(text), 0600);
+	hs_write(other, text, strlen(text), 0600);
 	assert_int_equal(symlink(other, fx->path), 0);
 	assert_unsafe(fx->path);
 	assert_int_equal(unlink(fx->path), 0);
@@ -317,7 +317,7 @@ links_and_open_modes_are_refused(void **state)
 	assert_int_equal(mkdir(fx->path, 0700), 0);
 	assert_unsafe(fx->path);
 	assert_int_equal(rmdir(fx->path), 0);
-	help_write(fx->path, text, strlen(text), 0604);
+	hs_write(fx->path, text, strlen(text), 0604);
 	assert_unsafe(fx->path);
 	assert_int_equal(chmod(fx->path, 0600), 0);
 	assert_int_equal(chmod(fx->dir, 0755), 0);
@@ -335,7 +335,7 @@ links_and_open_modes_are_refused(void **state)
 	assert_int_equal(symlink(fx->dir, other), 0);
 	assert_int_equal(ck_path_join(other, "store", inside, NULL), CK_OK);
 	assert_unsafe(inside);
-	help_assert_file(fx->path, text, strlen(text));
+	hs_assert_file(fx->path, text, strlen(text));
 }
 
 static void
@@ -351,7 +351,7 @@ full_disk_keeps_the_file(void **state)
 
 	sample(&u);
 	assert_int_equal(ck_unlock_put(fx->path, &u, NULL), CK_OK);
-	text = help_read(fx->path, &n);
+	text = hs_read(fx->path, &n);
 	u.generation = 7;
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
 	(void)signal(SIGXFSZ, SIG_IGN);
@@ -363,8 +363,8 @@ full_disk_keeps_the_file(void **state)
 	(void)signal(SIGXFSZ, SIG_DFL);
 	assert_int_equal(r, CK_NOSPACE);
 	assert_silent(&f, &u.password);
-	help_assert_file(fx->path, text, n);
-	assert_int_equal(help_entries(fx->dir), 1);
+	hs_assert_file(fx->path, text, n);
+	assert_int_equal(hs_entries(fx->dir), 1);
 	free(text);
 	ck_unlock_wipe(&u);
 }
