@@ -54,7 +54,7 @@ CK_MUST_USE ck_err ck_broker_provider(const char *id,
  * the object has no such member, and also when the file or its directory does
  * not exist, because the broker's contract calls that an empty store: use
  * this only where the records say that a file broker is meant.  Needs secure
- * memory of twice the file's size, rounded up to powers of two.
+ * memory for the file and the value, each rounded up to a power of two.
  */
 CK_MUST_USE ck_err ck_broker_file_find(const char *path, const char *provider,
     struct ck_secret *ret_value, struct ck_fail *fail);
@@ -70,6 +70,11 @@ typedef ck_err ck_broker_name_cb(void *arg, const char *name,
     const char *type);
 CK_MUST_USE ck_err ck_broker_file_names(const char *path,
     ck_broker_name_cb *cb, void *arg, struct ck_fail *fail);
+
+/*
+ * The two edits need secure memory of up to 32 times the file's size for the
+ * proof of the edit, and change nothing when they do not get it (CK_NOMEM).
+ */
 
 /*
  * Remove the provider's member if its value is still expected (the same bytes

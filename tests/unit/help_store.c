@@ -19,16 +19,16 @@ help_store_setup(void **state)
 {
 	struct help_store *fx = calloc(1, sizeof(*fx));
 
-	if (fx == NULL || ck_secret_heap_init((size_t)1 << 24, NULL) != CK_OK)
+	if (fx == NULL)
+		return -1;
+	*state = fx;
+	if (ck_secret_heap_init((size_t)1 << 24, NULL) != CK_OK)
 		return -1;
 	ck_json_init();
 	(void)snprintf(fx->dir, sizeof(fx->dir), "/tmp/ck-store-XXXXXX");
 	if (mkdtemp(fx->dir) == NULL)
 		return -1;
-	if (ck_path_join(fx->dir, "store", fx->path, NULL) != CK_OK)
-		return -1;
-	*state = fx;
-	return 0;
+	return ck_path_join(fx->dir, "store", fx->path, NULL) == CK_OK ? 0 : -1;
 }
 
 int

@@ -200,6 +200,11 @@ formats_have_names_and_rules(void **state)
 	assert_int_equal(ck_format_check(f, &x), CK_DAMAGED);
 	assert_int_equal(ck_format_check(f, &empty), CK_DAMAGED);
 	assert_int_equal(ck_format_check(f, &b), CK_OK);
+	assert_int_equal(ck_format_same(f, &b, &b, &same), CK_OK);
+	assert_true(same);
+	assert_int_equal(ck_format_same(f, &b, &x, &same), CK_DAMAGED);
+	assert_int_equal(ck_format_check(CK_FORMAT_COUNT, &b),
+	    CK_UNSUPPORTED);
 	ck_secret_wipe(&x);
 	ck_secret_wipe(&b);
 	ck_secret_wipe(&empty);

@@ -535,9 +535,48 @@ full_disk_keeps_the_file_and_leaves_nothing(void **state)
 	sample_free(&s);
 }
 
-/* The worst case of the text's own limits still fits; memory is reported. */
+/* Whatever is left of the secure heap: done, or no memory and no change. */
 static void
-find_needs_little_memory(void **state)
+full_secure_heap_is_no_memory_and_changes_nothing(void **state)
+{
+	struct help_store *fx = *state;
+	struct sample s = sample(fx);
+	struct ck_secret hold[64], out = CK_SECRET_INIT;
+	size_t n = 0, failed = 0;
+	struct ck_fail f = CK_FAIL_INIT;
+	ck_err r = CK_NOMEM;
+
+	for (size_t size = (size_t)1 << 23; size >= 32 && n < 64; size /= 2)
+		while (n < 64) {
+			hold[n] = (struct ck_secret)CK_SECRET_INIT;
+			if (ck_secret_alloc(size, &hold[n]) != CK_OK)
+				break;
+			n++;
+		}
+	while (n > 0) {
+		hs_assert_file(fx->path, s.text, s.n);
+		assert_int_equal(ck_broker_file_put(fx->path, OPERATOR,
+		    &s.secret, NULL, NULL, NULL) == CK_NOMEM,
+		    ck_broker_file_find(fx->path, OPERATOR, &out, NULL) ==
+		    CK_NOMEM);
+		ck_secret_wipe(&out);
+		if ((r = erase(fx, &s.secret, &f)) == CK_OK)
+			break;
+		assert_int_equal(r, CK_NOMEM);
+		assert_int_equal(f.code, CK_NOMEM);
+		assert_alone(fx);
+		failed++;
+		ck_secret_wipe(&hold[--n]);
+	}
+	assert_int_equal(r, CK_OK);
+	assert_true(failed > 1);
+	while (n > 0)
+		ck_secret_wipe(&hold[--n]);
+	sample_free(&s);
+}
+
+static void
+find_in_the_largest_file(void **state)
 {
 	struct help_store *fx = *state;
 	struct ck_secret out = CK_SECRET_INIT;
@@ -919,7 +958,8 @@ main(void)
 		WITH_FX(file_open_to_others_is_refused_with_advice),
 		WITH_FX(larger_than_the_limit_is_unsupported),
 		WITH_FX(full_disk_keeps_the_file_and_leaves_nothing),
-		WITH_FX(find_needs_little_memory),
+		WITH_FX(full_secure_heap_is_no_memory_and_changes_nothing),
+		WITH_FX(find_in_the_largest_file),
 		WITH_FX(foreign_lock_is_busy_in_bound_and_stays),
 		WITH_FX(stale_foreign_lock_is_taken_over),
 		WITH_FX(what_is_no_lock_directory_is_refused),

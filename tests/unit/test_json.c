@@ -66,6 +66,8 @@ static const struct edit edits[] = {
 	    "{\"z\":2}" },
 	{ "{\"\xc3\xa9\":1,\"z\":2}", "\xc3\xa9", NULL, "{\"z\":2}" },
 	{ "{\"\":1,\"z\":2}", "", NULL, "{\"z\":2}" },
+	{ "{\"\\b\\f\\n\\r\\t\\/\\\\\\\"\\u20AC\":1,\"z\":2}",
+	    "\b\f\n\r\t/\\\"\xe2\x82\xac", NULL, "{\"z\":2}" },
 	/* the same key deeper is another one */
 	{ "{\"z\":{\"a\":1,\"a\":2},\"a\":3}", "a", NULL,
 	    "{\"z\":{\"a\":1,\"a\":2}}" },
