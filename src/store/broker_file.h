@@ -61,10 +61,10 @@ CK_MUST_USE ck_err ck_broker_file_find(const char *path, const char *provider,
 
 /*
  * Each member in the order of the file: its key in printable ASCII (other
- * bytes and the backslash as \xNN, cut where CK_PROVIDER_SIZE ends) and the type of its credential: "api",
- * "oauth", "wellknown", or "malformed" for an entry that the broker would
- * skip and drop.  A result that is not CK_OK ends it and is returned.  A
- * missing file has no members.
+ * bytes and the backslash as \xNN, cut where CK_PROVIDER_SIZE ends) and the
+ * type of its credential: "api", "oauth", "wellknown", or "malformed" for an
+ * entry that the broker would skip and drop.  A result that is not CK_OK ends
+ * it and is returned.  A missing file has no members.
  */
 typedef ck_err ck_broker_name_cb(void *arg, const char *name,
     const char *type);
