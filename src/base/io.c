@@ -493,8 +493,10 @@ ck_io_standard(void)
 	for (fd = 0; fd <= 2; fd++) {
 		if (fcntl(fd, F_GETFD) >= 0)
 			continue;
-		/* The lowest free number is taken, which is fd itself. */
-		if (open("/dev/null", O_RDWR) != fd)
+		/* The lowest free number is taken, which is fd itself.  Opened
+		 * the wrong way round, so that data that would be lost, or a
+		 * secret that nobody sends, is an error and not a success. */
+		if (open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) != fd)
 			return CK_IO;
 	}
 	return CK_OK;

@@ -111,8 +111,9 @@ CK_MUST_USE ck_err ck_io_lock(int dirfd, const char *name, const char *shown,
 /* Close and set to -1; -1 is fine. */
 void ck_io_close(int *fd);
 
-/* Make sure descriptors 0, 1 and 2 are open (on /dev/null if they were not),
- * so that no file of ours ever gets such a number.  CK_IO. */
+/* Make sure descriptors 0, 1 and 2 are open (on /dev/null if they were not, in
+ * a way that reading 0 and writing 1 or 2 fail), so that no file of ours ever
+ * gets such a number.  CK_IO. */
 CK_MUST_USE ck_err ck_io_standard(void);
 
 #endif
