@@ -28,7 +28,8 @@ CK_MUST_USE ck_err ck_broker_erase(const struct ck_place *p,
     struct ck_fail *fail);
 
 /* Could the broker be changed: its directory is writable and has room for a
- * second copy of the file?  CK_READONLY, CK_DENIED, CK_NOSPACE. */
+ * second copy of the file?  CK_READONLY, CK_DENIED, CK_NOSPACE; CK_UNSUPPORTED
+ * when the file is too large to be edited. */
 CK_MUST_USE ck_err ck_broker_writable(const struct ck_place *p,
     struct ck_fail *fail);
 
