@@ -52,11 +52,16 @@ ck_broker_read(const struct ck_place *p, struct ck_secret *ret,
     struct ck_fail *fail)
 {
 	struct ck_login login = as_login(p);
+	struct ck_secret unwanted = CK_SECRET_INIT;
+	ck_err r;
 
 	if (is_keychain(p))
 		return ck_login_find(&login, p->service, p->account, ret,
 		    fail);
-	return ck_broker_file_find(p->broker, p->account, ret, fail);
+	r = ck_broker_file_find(p->broker, p->account,
+	    ret != NULL ? ret : &unwanted, fail);
+	ck_secret_wipe(&unwanted);
+	return r;
 }
 
 /* Remove the account from the index item; the secret is gone already, so a

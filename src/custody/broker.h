@@ -13,8 +13,9 @@
 CK_MUST_USE ck_err ck_broker_lock(const struct ck_place *p,
     struct ck_broker_lock *ret, struct ck_fail *fail);
 
-/* The credential's value as the broker stores it.  CK_ABSENT only when the
- * whole store was read and has none. */
+/* The credential's value as the broker stores it; ret may be NULL to ask only
+ * whether it is there, which no keychain wants a password for.  CK_ABSENT only
+ * when the whole store was read and has none. */
 CK_MUST_USE ck_err ck_broker_read(const struct ck_place *p,
     struct ck_secret *ret, struct ck_fail *fail);
 
