@@ -78,7 +78,9 @@ CK_MUST_USE ck_err ck_io_sync(int fd, const char *shown, struct ck_fail *fail);
  * Replace (or create) dirfd/name by n bytes with exactly mode: a temporary
  * file name.tmp-XXXXXXXX in the same directory (O_EXCL, O_NOFOLLOW), written,
  * synced, renamed over name, directory synced.  After an error the old file
- * is intact and the temporary is gone.  The caller holds the lock.
+ * is intact and the temporary is gone.  The caller holds the lock, so that a
+ * temporary file that is there already was left by a killed writer: it is
+ * removed.
  */
 CK_MUST_USE ck_err ck_io_replace(int dirfd, const char *name,
     const char *shown, const void *buf, size_t n, mode_t mode,
@@ -98,6 +100,14 @@ CK_MUST_USE ck_err ck_io_replace_how(int dirfd, const char *name,
 
 /* Unlink and sync the directory.  A missing file is CK_NOSTORE. */
 CK_MUST_USE ck_err ck_io_remove(int dirfd, const char *name,
+    const char *shown, struct ck_fail *fail);
+
+/*
+ * Remove what a writer that was killed left in a directory: regular files of
+ * the caller whose name is prefix and hex digits ("NAME.tmp-").  The caller
+ * holds the lock of those writers, so that none of the files is in use.
+ */
+CK_MUST_USE ck_err ck_io_sweep(int dirfd, const char *prefix,
     const char *shown, struct ck_fail *fail);
 
 /*
