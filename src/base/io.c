@@ -352,6 +352,18 @@ make_temp(int dirfd, const char *name, const char *shown, unsigned int how,
 	    "too many temporary files beside it");
 }
 
+/* What a writer killed before its rename left.  Failing to remove it is no
+ * reason not to write; beside a keychain macOS uses the same names. */
+static void
+sweep(int dirfd, const char *name, unsigned int how)
+{
+	char prefix[NAME_MAX + 1];
+	int n = snprintf(prefix, sizeof(prefix), "%s.tmp-", name);
+
+	if ((how & CK_IO_APPLE) == 0 && n > 0 && (size_t)n < sizeof(prefix))
+		(void)!ck_io_sweep(dirfd, prefix, name, NULL);
+}
+
 /* Give temp its final name.  0 or an errno. */
 static int
 take_name(int dirfd, const char *temp, const char *name, unsigned int how)
@@ -380,6 +392,7 @@ ck_io_replace_how(int dirfd, const char *name, const char *shown,
 
 	if (shown == NULL)
 		shown = name;
+	sweep(dirfd, name, how);
 	if ((r = make_temp(dirfd, name, shown, how, temp, &fd,
 	    fail)) != CK_OK)
 		return r;
@@ -493,8 +506,10 @@ ck_io_standard(void)
 	for (fd = 0; fd <= 2; fd++) {
 		if (fcntl(fd, F_GETFD) >= 0)
 			continue;
-		/* The lowest free number is taken, which is fd itself. */
-		if (open("/dev/null", O_RDWR) != fd)
+		/* The lowest free number is taken, which is fd itself.  Opened
+		 * the wrong way round, so that data that would be lost, or a
+		 * secret that nobody sends, is an error and not a success. */
+		if (open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) != fd)
 			return CK_IO;
 	}
 	return CK_OK;

@@ -78,7 +78,9 @@ CK_MUST_USE ck_err ck_io_sync(int fd, const char *shown, struct ck_fail *fail);
  * Replace (or create) dirfd/name by n bytes with exactly mode: a temporary
  * file name.tmp-XXXXXXXX in the same directory (O_EXCL, O_NOFOLLOW), written,
  * synced, renamed over name, directory synced.  After an error the old file
- * is intact and the temporary is gone.  The caller holds the lock.
+ * is intact and the temporary is gone.  The caller holds the lock, so that a
+ * temporary file that is there already was left by a killed writer: it is
+ * removed.
  */
 CK_MUST_USE ck_err ck_io_replace(int dirfd, const char *name,
     const char *shown, const void *buf, size_t n, mode_t mode,
@@ -101,6 +103,14 @@ CK_MUST_USE ck_err ck_io_remove(int dirfd, const char *name,
     const char *shown, struct ck_fail *fail);
 
 /*
+ * Remove what a writer that was killed left in a directory: regular files of
+ * the caller whose name is prefix and hex digits ("NAME.tmp-").  The caller
+ * holds the lock of those writers, so that none of the files is in use.
+ */
+CK_MUST_USE ck_err ck_io_sweep(int dirfd, const char *prefix,
+    const char *shown, struct ck_fail *fail);
+
+/*
  * Take flock(LOCK_EX) on dirfd/name, created 0600 when missing, waiting at
  * most wait_ms.  CK_BUSY when somebody keeps it.  The descriptor holds the
  * lock until it is closed.  Retries when the file was removed meanwhile.
@@ -111,8 +121,9 @@ CK_MUST_USE ck_err ck_io_lock(int dirfd, const char *name, const char *shown,
 /* Close and set to -1; -1 is fine. */
 void ck_io_close(int *fd);
 
-/* Make sure descriptors 0, 1 and 2 are open (on /dev/null if they were not),
- * so that no file of ours ever gets such a number.  CK_IO. */
+/* Make sure descriptors 0, 1 and 2 are open (on /dev/null if they were not, in
+ * a way that reading 0 and writing 1 or 2 fail), so that no file of ours ever
+ * gets such a number.  CK_IO. */
 CK_MUST_USE ck_err ck_io_standard(void);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <openssl/crypto.h>
@@ -13,9 +14,11 @@
 #include "base/platform.h"
 #include "store/json.h"
 
-/* Secure memory: a bearer's verbs need little; a 1 MiB item with its padding
- * takes 2 MiB, its copy and its growing reader as much again. */
+/* Secure memory, of which pages that are not used cost nothing: a 1 MiB item
+ * with its padding takes 2 MiB, its copy and its growing reader as much
+ * again.  What migrate takes in, get must be able to give back. */
 #define HEAP_SMALL ((size_t)512 << 10)
+#define HEAP_VALUE ((size_t)4 << 20)
 #define HEAP_BROKER ((size_t)8 << 20)
 #define HEAP_ITEMS ((size_t)8 << 20)
 
@@ -27,7 +30,7 @@ const struct verb cli_verbs[] = {
 	    cmd_migrate },
 	{ "get", "get [CREDENTIAL] [--as READER] [--fd N | --raw] [--key] "
 	    "[--broker ...] [--login-password-fd N]",
-	    "write a credential to a descriptor", HEAP_SMALL, cmd_get },
+	    "write a credential to a descriptor", HEAP_VALUE, cmd_get },
 	{ "status", "status",
 	    "say where everything lies and what is protected", HEAP_SMALL,
 	    cmd_status },
@@ -86,6 +89,9 @@ prepare(struct cli *cli, size_t heap)
 {
 	ck_err r;
 
+	/* Every mode is set explicitly; a caller's odd umask must neither open
+	 * a file for a moment nor close one to ourselves. */
+	(void)umask(077);
 	if (ck_platform_harden() != CK_OK)
 		return ck_fail_set(&cli->fail, CK_INTERNAL, NULL,
 		    "the system does not let this process refuse core dumps "

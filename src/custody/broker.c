@@ -18,6 +18,11 @@
 /* Room that is kept free beside a second copy of a store, in bytes. */
 #define SPARE_BYTES (256ULL * 1024)
 
+/* Largest file broker that is edited: its text, the edited one and what a
+ * JSON parser makes of it fit together into the secure memory of migrate.
+ * Real ones have a few KiB. */
+#define EDIT_MAX ((off_t)512 * 1024)
+
 static struct ck_login
 as_login(const struct ck_place *p)
 {
@@ -47,11 +52,16 @@ ck_broker_read(const struct ck_place *p, struct ck_secret *ret,
     struct ck_fail *fail)
 {
 	struct ck_login login = as_login(p);
+	struct ck_secret unwanted = CK_SECRET_INIT;
+	ck_err r;
 
 	if (is_keychain(p))
 		return ck_login_find(&login, p->service, p->account, ret,
 		    fail);
-	return ck_broker_file_find(p->broker, p->account, ret, fail);
+	r = ck_broker_file_find(p->broker, p->account,
+	    ret != NULL ? ret : &unwanted, fail);
+	ck_secret_wipe(&unwanted);
+	return r;
 }
 
 /* Remove the account from the index item; the secret is gone already, so a
@@ -115,6 +125,10 @@ ck_broker_writable(const struct ck_place *p, struct ck_fail *fail)
 	if (lstat(p->broker, &st) != 0)
 		return errno == ENOENT ? CK_OK : ck_fail_sys(fail, errno,
 		    p->broker, "examine it");
+	if (!is_keychain(p) && st.st_size > EDIT_MAX)
+		return ck_fail_set(fail, CK_UNSUPPORTED, p->broker,
+		    "has %lld bytes; a file broker of more than %lld is not "
+		    "edited", (long long)st.st_size, (long long)EDIT_MAX);
 	ck_path_parent(p->broker, dir);
 	r = ck_io_open_dir(AT_FDCWD, dir, dir, 0, &fd, NULL, fail);
 	if (r != CK_OK)

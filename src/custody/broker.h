@@ -13,8 +13,9 @@
 CK_MUST_USE ck_err ck_broker_lock(const struct ck_place *p,
     struct ck_broker_lock *ret, struct ck_fail *fail);
 
-/* The credential's value as the broker stores it.  CK_ABSENT only when the
- * whole store was read and has none. */
+/* The credential's value as the broker stores it; ret may be NULL to ask only
+ * whether it is there, which no keychain wants a password for.  CK_ABSENT only
+ * when the whole store was read and has none. */
 CK_MUST_USE ck_err ck_broker_read(const struct ck_place *p,
     struct ck_secret *ret, struct ck_fail *fail);
 
@@ -28,7 +29,8 @@ CK_MUST_USE ck_err ck_broker_erase(const struct ck_place *p,
     struct ck_fail *fail);
 
 /* Could the broker be changed: its directory is writable and has room for a
- * second copy of the file?  CK_READONLY, CK_DENIED, CK_NOSPACE. */
+ * second copy of the file?  CK_READONLY, CK_DENIED, CK_NOSPACE; CK_UNSUPPORTED
+ * when the file is too large to be edited. */
 CK_MUST_USE ck_err ck_broker_writable(const struct ck_place *p,
     struct ck_fail *fail);
 

@@ -153,19 +153,22 @@ carry_out(struct ck_migrate_run *run, struct ck_fail *fail)
 	return r;
 }
 
-/* The broker must not have grown a second bearer since. */
+/* Neither broker must have grown a second bearer since. */
 static ck_err
 no_second_bearer(struct ck_migrate_run *run, struct ck_fail *fail)
 {
-	struct ck_secret copy = CK_SECRET_INIT;
-	struct ck_fail unused = CK_FAIL_INIT;
+	struct ck_place other = *run->p;
 	ck_err r;
 
-	r = ck_broker_read(run->p, &copy, &unused);
-	ck_secret_wipe(&copy);
+	r = ck_broker_read(&other, NULL, NULL);
+	if (r != CK_OK && other.broker_kind != CK_KIND_FILE_BROKER) {
+		other.broker_kind = CK_KIND_FILE_BROKER;
+		memcpy(other.broker, other.file_broker, sizeof(other.broker));
+		r = ck_broker_read(&other, NULL, NULL);
+	}
 	if (r != CK_OK)
 		return CK_OK;   /* nothing there, or nothing we can see */
-	(void)ck_fail_set(fail, CK_DECIDE, run->p->broker,
+	(void)ck_fail_set(fail, CK_DECIDE, other.broker,
 	    "holds a bearer again although the dedicated keychain %.300s is "
 	    "in charge: some program does not ask the records",
 	    run->p->keychain);

@@ -249,6 +249,24 @@ look_in_dotenv(const struct ck_place *p, const char *checkout,
 	return r;
 }
 
+/* What is going to be erased must be erasable, wherever it lies. */
+static ck_err
+erasable(const struct ck_place *p, const struct ck_preflight *pf,
+    struct ck_fail *fail)
+{
+	struct ck_place where = *p;
+	ck_err r;
+
+	for (size_t i = 0; i < pf->ncopies; i++) {
+		where.broker_kind = pf->copies[i].kind;
+		memcpy(where.broker, pf->copies[i].path,
+		    sizeof(where.broker));
+		if ((r = ck_broker_writable(&where, fail)) != CK_OK)
+			return r;
+	}
+	return CK_OK;
+}
+
 ck_err
 ck_preflight_copies(const struct ck_place *p, const char *const *checkouts,
     size_t ncheckouts, struct ck_preflight *ret, struct ck_fail *fail)
@@ -283,7 +301,7 @@ ck_preflight_copies(const struct ck_place *p, const char *const *checkouts,
 		    "there is no %s / %s to move", p->service, p->account);
 		goto out;
 	}
-	r = ck_broker_writable(p, fail);
+	r = erasable(p, &pf, fail);
 out:
 	if (r == CK_OK)
 		*ret = pf;

@@ -83,10 +83,12 @@ ck_rec_create(int dirfd, const char *path, struct ck_fail *fail)
 		return ck_fail_sys(fail, errno, path, "examine it");
 	if ((r = image(path, &bytes, &n, fail)) != CK_OK)
 		return r;
-	/* One of the same name was left by a process that died. */
+	/* Under the custody lock any that is there was left by a process that
+	 * died. */
+	if ((r = ck_io_sweep(dirfd, CK_REC_FILE ".new-", path, fail)) != CK_OK)
+		goto out;
 	(void)snprintf(temp, sizeof(temp), CK_REC_FILE ".new-%ld",
 	    (long)getpid());
-	(void)unlinkat(dirfd, temp, 0);
 	fd = openat(dirfd, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
 	    O_CLOEXEC, 0600);
 	if (fd < 0) {
