@@ -153,7 +153,7 @@ static void
 undo_all(struct ck_records *rec)
 {
 	if (!sqlite3_get_autocommit(rec->db))
-		(void)ck_rec_run_quietly(rec, CK_ST_ROLLBACK);
+		(void)!ck_rec_run_quietly(rec, CK_ST_ROLLBACK);
 }
 
 static ck_err

@@ -33,7 +33,7 @@ int
 help_records_teardown(void **state)
 {
 	struct help_records *fx = *state;
-	char cmd[CK_PATH_MAX + 32];
+	char cmd[2 * CK_PATH_MAX + 32];
 
 	(void)close(fx->dirfd);
 	(void)snprintf(cmd, sizeof(cmd), "chmod -R u+w '%s'; rm -rf '%s'",
