@@ -97,7 +97,7 @@ static void
 empty_secret_has_28_bytes_and_both_forms_open(void **state)
 {
 	struct item item = example_item();
-	struct ck_secret empty = help_secret("", 0), got = CK_SECRET_INIT;
+	struct ck_secret empty = help_blob_secret("", 0), got = CK_SECRET_INIT;
 	struct ck_secret block = CK_SECRET_INIT;
 	struct ck_buf out = CK_BUF_INIT;
 
@@ -155,14 +155,14 @@ secrets_of_any_bytes_and_sizes_come_back(void **state)
 		round_trip(&s);
 		ck_secret_wipe(&s);
 	}
-	s = help_secret("a\0b\nc\n", 6);
+	s = help_blob_secret("a\0b\nc\n", 6);
 	round_trip(&s);
 	ck_secret_wipe(&s);
-	s = help_secret("\0\0\0\0\0\0\0\0", 8);
+	s = help_blob_secret("\0\0\0\0\0\0\0\0", 8);
 	round_trip(&s);
 	ck_secret_wipe(&s);
 	/* Looks like padding all over. */
-	s = help_secret("\1\1\1\1\1\1\1\1\1", 9);
+	s = help_blob_secret("\1\1\1\1\1\1\1\1\1", 9);
 	round_trip(&s);
 	ck_secret_wipe(&s);
 	assert_int_equal(ck_secret_random(CK_SECRET_MAX, &s), CK_OK);
@@ -267,7 +267,7 @@ item_key_missing_or_of_another_size_leaves_outputs(void **state)
 	struct ck_buf out = CK_BUF_INIT;
 
 	(void)state;
-	empty = help_secret("", 0);
+	empty = help_blob_secret("", 0);
 	assert_int_equal(kc_item_data_encode(item.label, item.iv, &none,
 	    &secret, &out), CK_LOCKED);
 	assert_int_equal(kc_item_data_encode(item.label, item.iv, &none,
