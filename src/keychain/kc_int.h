@@ -8,7 +8,7 @@
 #include "keychain/keychain.h"
 
 /* Attributes of the widest relation (keys have 27), with room to spare. */
-#define KC_ATTRS_MAX 64
+#define KC_VALUES_MAX 64
 
 struct kc {
 	char path[CK_PATH_MAX];

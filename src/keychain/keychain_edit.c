@@ -125,7 +125,7 @@ need_relation(struct kc *kc, uint32_t id, size_t attrs_min,
 	if (rel == NULL)
 		return ck_fail_set(fail, CK_DAMAGED, kc->path,
 		    "lacks the table 0x%08lx", (unsigned long)id);
-	if (rel->nattrs < attrs_min || rel->nattrs > KC_ATTRS_MAX)
+	if (rel->nattrs < attrs_min || rel->nattrs > KC_VALUES_MAX)
 		return ck_fail_set(fail, CK_UNSUPPORTED, kc->path,
 		    "the table 0x%08lx has %zu attributes", (unsigned long)id,
 		    rel->nattrs);
@@ -234,7 +234,7 @@ kc_add(struct kc *kc, const struct kc_new_item *item,
     const struct ck_secret *secret, struct ck_fail *fail)
 {
 	struct item_parts parts = { { 0 }, { 0 }, { 0 }, CK_SECRET_INIT };
-	struct kc_value values[KC_ATTRS_MAX], kvalues[27];
+	struct kc_value values[KC_VALUES_MAX], kvalues[27];
 	const struct kc_relation *rel, *krel;
 	struct ck_buf acl = CK_BUF_INIT, blob = CK_BUF_INIT,
 	    data = CK_BUF_INIT;
@@ -317,7 +317,7 @@ static ck_err
 put_key(struct kc *kc, const struct kc_record *keyrec, const uint8_t *label,
     struct ck_span data, struct ck_fail *fail)
 {
-	struct kc_value values[KC_ATTRS_MAX];
+	struct kc_value values[KC_VALUES_MAX];
 	const struct kc_relation *rel;
 	struct ck_span name = { label, KC_LABEL_BYTES };
 	ck_err r;
@@ -367,7 +367,7 @@ kc_set_secret(struct kc *kc, const struct kc_record *item,
 {
 	struct item_parts parts = { { 0 }, { 0 }, { 0 }, CK_SECRET_INIT };
 	struct ck_secret private_acl = CK_SECRET_INIT;
-	struct kc_value values[KC_ATTRS_MAX];
+	struct kc_value values[KC_VALUES_MAX];
 	struct ck_buf blob = CK_BUF_INIT, data = CK_BUF_INIT;
 	const struct kc_relation *rel;
 	struct kc_key_blob parsed;
@@ -458,7 +458,7 @@ ck_err
 kc_set_attribute(struct kc *kc, const struct kc_record *item, uint32_t attr,
     struct ck_span value, int64_t now, struct ck_fail *fail)
 {
-	struct kc_value values[KC_ATTRS_MAX];
+	struct kc_value values[KC_VALUES_MAX];
 	struct ck_buf blob = CK_BUF_INIT;
 	const struct kc_relation *rel;
 	struct kc_record keyrec;

@@ -217,7 +217,7 @@ kc_check_digest(struct kc *kc, const struct kc_record *rec,
     struct ck_span acl, struct ck_fail *fail)
 {
 	const struct kc_relation *rel = kc_db_relation(kc->db, rec->relation);
-	struct kc_value values[KC_ATTRS_MAX];
+	struct kc_value values[KC_VALUES_MAX];
 	uint8_t digest[KC_DIGEST_BYTES];
 	struct kc_acl_info info;
 	ck_err r;
@@ -225,7 +225,7 @@ kc_check_digest(struct kc *kc, const struct kc_record *rec,
 	kc_acl_inspect(acl, &info);
 	if (!info.has_digest)
 		return CK_OK;
-	if (rel == NULL || rel->nattrs > KC_ATTRS_MAX)
+	if (rel == NULL || rel->nattrs > KC_VALUES_MAX)
 		return ck_fail_set(fail, CK_UNSUPPORTED, kc->path,
 		    "an item has more attributes than are known");
 	if ((r = kc_db_values(kc->db, rec, values, fail)) != CK_OK)

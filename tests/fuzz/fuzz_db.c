@@ -84,10 +84,10 @@ edit(struct kc_db *db)
 		    kc_db_next(db, t->id, &number, &rec, NULL) != CK_OK ||
 		    kc_db_values(db, &rec, values, NULL) != CK_OK)
 			continue;
-		(void)kc_db_update(db, t->id, rec.number, values, rec.data,
+		(void)!kc_db_update(db, t->id, rec.number, values, rec.data,
 		    NULL);
-		(void)kc_db_delete(db, t->id, rec.number, NULL);
-		(void)kc_db_insert(db, t->id, values, rec.data, NULL, NULL);
+		(void)!kc_db_delete(db, t->id, rec.number, NULL);
+		(void)!kc_db_insert(db, t->id, values, rec.data, NULL, NULL);
 	}
 }
 

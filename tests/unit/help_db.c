@@ -58,7 +58,7 @@ set(const struct kc_relation *rel, struct kc_value *values, uint32_t attr,
 }
 
 void
-help_generic(const struct kc_relation *rel, const char *account,
+help_db_generic(const struct kc_relation *rel, const char *account,
     const char *service, struct kc_value *ret)
 {
 	memset(ret, 0, rel->nattrs * sizeof(*ret));
@@ -117,7 +117,7 @@ add_item(struct kc_db *db, size_t i)
 
 	memset(name, 0, sizeof(name));
 	(void)snprintf(name, sizeof(name), "service%05zu", i);
-	help_generic(kc_db_relation(db, KC_REL_GENERIC), "account", name,
+	help_db_generic(kc_db_relation(db, KC_REL_GENERIC), "account", name,
 	    values);
 	HELP_OK(kc_db_insert(db, KC_REL_GENERIC, values, data, NULL, &fail));
 	help_key(kc_db_relation(db, KC_REL_SYMMETRIC_KEY), name, values);

@@ -28,7 +28,7 @@ struct kc_db *help_db_open(struct ck_span file);
 struct kc_db *help_db_vector(const char *name);
 
 /* A generic-password record: all but the given values absent. */
-void help_generic(const struct kc_relation *rel, const char *account,
+void help_db_generic(const struct kc_relation *rel, const char *account,
     const char *service, struct kc_value *ret);
 /* A symmetric-key record with that label and everything an item key has. */
 void help_key(const struct kc_relation *rel, const char *label,

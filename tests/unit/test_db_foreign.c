@@ -15,7 +15,7 @@ put_item(struct kc_db *db, const char *service)
 {
 	struct kc_value values[16];
 
-	help_generic(kc_db_relation(db, KC_REL_GENERIC), "a", service,
+	help_db_generic(kc_db_relation(db, KC_REL_GENERIC), "a", service,
 	    values);
 	HELP_OK(kc_db_insert(db, KC_REL_GENERIC, values,
 	    (struct ck_span){ (const uint8_t *)"xyz", 3 }, NULL, &fail));
@@ -188,7 +188,7 @@ several_values_are_kept_or_refused(void **state)
 	help_new_file(168, &file);
 	db = help_db_open(ck_buf_view(&file));
 	HELP_OK(kc_db_begin(db, &fail));
-	help_generic(kc_db_relation(db, KC_REL_GENERIC), "a", "s", values);
+	help_db_generic(kc_db_relation(db, KC_REL_GENERIC), "a", "s", values);
 	/* 2, "one" and "two": a blob that will be read as two. */
 	values[2] = help_bytes("\0\0\0\3one_\0\0\0\3two_", 16);
 	HELP_OK(kc_db_insert(db, KC_REL_GENERIC, values,
@@ -243,7 +243,7 @@ several_indexed_values_are_unsupported(void **state)
 	help_new_file(168, &file);
 	db = help_db_open(ck_buf_view(&file));
 	assert_int_equal(kc_db_begin(db, &fail), CK_OK);
-	help_generic(kc_db_relation(db, KC_REL_GENERIC), "a", "s", values);
+	help_db_generic(kc_db_relation(db, KC_REL_GENERIC), "a", "s", values);
 	values[13] = help_bytes("\0\0\0\3one_\0\0\0\3two_", 16);
 	assert_int_equal(kc_db_insert(db, KC_REL_GENERIC, values,
 	    (struct ck_span)CK_SPAN_NONE, NULL, &fail), CK_OK);

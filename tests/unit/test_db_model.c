@@ -141,7 +141,7 @@ static void
 fill(const struct kc_relation *rel, const struct item *it,
     struct kc_value *ret)
 {
-	help_generic(rel, "", "", ret);
+	help_db_generic(rel, "", "", ret);
 	ret[kc_relation_column(rel, KC_ATTR_ACCOUNT)] =
 	    help_bytes(it->account, it->na);
 	ret[kc_relation_column(rel, KC_ATTR_SERVICE)] =

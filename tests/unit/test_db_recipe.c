@@ -191,7 +191,7 @@ worked_table_has_the_published_words(void **state)
 	help_new_file(168, &file);
 	db = help_db_open(ck_buf_view(&file));
 	HELP_OK(kc_db_begin(db, &fail));
-	help_generic(kc_db_relation(db, KC_REL_GENERIC), "acct", "svc",
+	help_db_generic(kc_db_relation(db, KC_REL_GENERIC), "acct", "svc",
 	    values);
 	HELP_OK(kc_db_insert(db, KC_REL_GENERIC, values,
 	    (struct ck_span){ data, 36 }, NULL, &fail));

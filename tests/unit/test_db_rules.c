@@ -22,7 +22,7 @@ sample(struct ck_buf *ret)
 	db = help_db_open(ck_buf_view(&file));
 	HELP_OK(kc_db_begin(db, &fail));
 	for (size_t i = 0; i < 4; i++) {
-		help_generic(kc_db_relation(db, KC_REL_GENERIC), "a",
+		help_db_generic(kc_db_relation(db, KC_REL_GENERIC), "a",
 		    services[i], values);
 		HELP_OK(kc_db_insert(db, KC_REL_GENERIC, values,
 		    (struct ck_span){ (const uint8_t *)"data!", 5 }, NULL,

@@ -50,7 +50,7 @@ put(struct work *w, const char *account, const char *service,
 {
 	struct kc_value values[16];
 
-	help_generic(kc_db_relation(w->db, KC_REL_GENERIC), account, service,
+	help_db_generic(kc_db_relation(w->db, KC_REL_GENERIC), account, service,
 	    values);
 	return kc_db_insert(w->db, KC_REL_GENERIC, values,
 	    (struct ck_span)CK_SPAN_NONE, ret_number, NULL);
@@ -62,7 +62,7 @@ change(struct work *w, uint32_t number, const char *account,
 {
 	struct kc_value values[16];
 
-	help_generic(kc_db_relation(w->db, KC_REL_GENERIC), account, service,
+	help_db_generic(kc_db_relation(w->db, KC_REL_GENERIC), account, service,
 	    values);
 	return kc_db_update(w->db, KC_REL_GENERIC, number, values,
 	    (struct ck_span)CK_SPAN_NONE, NULL);
@@ -295,7 +295,7 @@ taken_key_is_refused_and_changes_nothing(void **state)
 	assert_int_equal(put(&w, "a", "s1", &number), CK_REFUSED);
 	assert_int_equal(number, 77);
 	assert_int_equal(change(&w, 0, "a", "s1"), CK_REFUSED);
-	help_generic(kc_db_relation(w.db, KC_REL_GENERIC), "a", "s1", values);
+	help_db_generic(kc_db_relation(w.db, KC_REL_GENERIC), "a", "s1", values);
 	assert_int_equal(kc_db_insert(w.db, KC_REL_GENERIC, values,
 	    (struct ck_span)CK_SPAN_NONE, &number, &fail), CK_REFUSED);
 	assert_non_null(strstr(fail.why, "same key"));
@@ -327,7 +327,7 @@ bad_requests_are_refused_and_change_nothing(void **state)
 	uint32_t number = 77;
 
 	(void)state;
-	help_generic(kc_db_relation(db, KC_REL_GENERIC), "a", "s", values);
+	help_db_generic(kc_db_relation(db, KC_REL_GENERIC), "a", "s", values);
 	values[0] = help_bytes("20240102030405X", 16);
 	assert_int_equal(kc_db_insert(db, KC_REL_GENERIC, values, none,
 	    &number, NULL), CK_USAGE);
