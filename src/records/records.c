@@ -108,6 +108,29 @@ out:
 	return r;
 }
 
+/*
+ * A process that died before its journal was in force leaves a file that
+ * undoes nothing, and that SQLite only clears away with the next change: so
+ * make one that changes nothing.
+ */
+static ck_err
+clear_journal(struct ck_records *rec, int dirfd, struct ck_fail *fail)
+{
+	struct stat st;
+	int rc;
+
+	if (fstatat(dirfd, CK_REC_FILE "-journal", &st,
+	    AT_SYMLINK_NOFOLLOW) != 0)
+		return errno == ENOENT ? CK_OK : ck_fail_sys(fail, errno,
+		    rec->path, "examine its journal");
+	rc = sqlite3_exec(rec->db, CK_REC_SET_VERSION, NULL, NULL,
+	    NULL);
+	if (rc != SQLITE_OK)
+		return ck_rec_fail(rec->db, rec->path, rc,
+		    "clear its journal away", fail);
+	return CK_OK;
+}
+
 ck_err
 ck_records_recover(int dirfd, const char *dir, struct ck_fail *fail)
 {
@@ -117,8 +140,9 @@ ck_records_recover(int dirfd, const char *dir, struct ck_fail *fail)
 	if ((r = ck_records_open(dirfd, dir, CK_REC_WRITE, &rec,
 	    fail)) != CK_OK)
 		return r;
+	r = clear_journal(rec, dirfd, fail);
 	ck_records_close(&rec);
-	return CK_OK;
+	return r;
 }
 
 void

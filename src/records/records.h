@@ -76,8 +76,8 @@ enum ck_rec_how {
 CK_MUST_USE ck_err ck_records_open(int dirfd, const char *dir,
     enum ck_rec_how how, struct ck_records **ret, struct ck_fail *fail);
 
-/* Undo what a crash cut short: open for writing, which does it, and close.
- * CK_OK also when there was nothing to undo. */
+/* Undo what a crash cut short, and clear its journal away.  CK_OK also when
+ * there was nothing to undo.  Codes as for CK_REC_WRITE. */
 CK_MUST_USE ck_err ck_records_recover(int dirfd, const char *dir,
     struct ck_fail *fail);
 

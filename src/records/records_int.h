@@ -31,6 +31,13 @@ enum ck_rec_st {
 	CK_ST_COUNT
 };
 
+#define CK_REC_TEXT_OF(x) #x
+#define CK_REC_TEXT(x) CK_REC_TEXT_OF(x)
+#define CK_REC_SET_ID                                                        \
+	"PRAGMA application_id = " CK_REC_TEXT(CK_REC_APPLICATION_ID)
+#define CK_REC_SET_VERSION                                                   \
+	"PRAGMA user_version = " CK_REC_TEXT(CK_REC_VERSION)
+
 struct ck_records {
 	sqlite3 *db;
 	enum ck_rec_how how;

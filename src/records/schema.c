@@ -263,11 +263,6 @@ ABORT("events are only appended") ";"
 };
 #define SCHEMA (sizeof(schema) / sizeof(schema[0]))
 
-/* The application id is ASCII "ckey". */
-static const char marks[] =
-"PRAGMA application_id = 0x636b6579;"
-"PRAGMA user_version = 1;";
-
 static const struct {
 	const char *id;
 	int reader, writer;
@@ -347,7 +342,8 @@ ck_rec_schema_make(sqlite3 *db, const char *path, struct ck_fail *fail)
 	for (size_t i = 0; i < SCHEMA && rc == SQLITE_OK; i++)
 		rc = sqlite3_exec(db, schema[i], NULL, NULL, NULL);
 	if (rc == SQLITE_OK)
-		rc = sqlite3_exec(db, marks, NULL, NULL, NULL);
+		rc = sqlite3_exec(db, CK_REC_SET_ID ";" CK_REC_SET_VERSION,
+		    NULL, NULL, NULL);
 	if (rc == SQLITE_OK)
 		rc = seed(db);
 	if (rc == SQLITE_OK)

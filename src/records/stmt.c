@@ -263,7 +263,7 @@ ck_err
 ck_rec_change(struct ck_records *rec, enum ck_rec_st st,
     const struct ck_rec_value *values, int *ret_rows, struct ck_fail *fail)
 {
-	sqlite3_stmt *stmt;
+	sqlite3_stmt *stmt = NULL;
 	int rc, sys = 0;
 	ck_err r;
 

@@ -21,12 +21,12 @@ help_records_setup(void **state)
 	struct help_records *fx = calloc(1, sizeof(*fx));
 	char temp[] = "/tmp/ck-records-XXXXXX";
 
+	*state = fx;
 	if (fx == NULL || mkdtemp(temp) == NULL ||
 	    ck_path_canonical(temp, fx->dir, NULL) != CK_OK ||
 	    ck_path_join(fx->dir, CK_REC_FILE, fx->file, NULL) != CK_OK)
 		return -1;
 	fx->dirfd = open(fx->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	*state = fx;
 	return fx->dirfd < 0;
 }
 

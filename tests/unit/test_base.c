@@ -253,6 +253,37 @@ under_compares_whole_components(void **state)
 	assert_false(ck_path_contains_nocase("/x/log", "login"));
 }
 
+/* A file is judged by its name as by its descriptor. */
+static void
+file_judged_by_name_is_refused_as_if_opened(void **state)
+{
+	const struct fixture *fx = *state;
+	struct stat st = { .st_ino = 77 };
+	int fd;
+
+	assert_int_equal(ck_io_judge_file(fx->dirfd, "gone", NULL, 0, &st,
+	    NULL), CK_NOSTORE);
+	assert_int_equal(mkfifoat(fx->dirfd, "fifo", 0600), 0);
+	assert_int_equal(ck_io_judge_file(fx->dirfd, "fifo", NULL, 0, &st,
+	    NULL), CK_REFUSED);
+	assert_int_equal(symlinkat("/etc/passwd", fx->dirfd, "ln"), 0);
+	assert_int_equal(ck_io_judge_file(fx->dirfd, "ln", NULL, 0, &st,
+	    NULL), CK_REFUSED);
+	fd = openat(fx->dirfd, "f", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(fchmod(fd, 0620), 0);
+	assert_int_equal(ck_io_judge_file(fx->dirfd, "f", NULL, CK_IO_NOWRITE,
+	    &st, NULL), CK_REFUSED);
+	assert_int_equal(st.st_ino, 77);
+	assert_int_equal(fchmod(fd, 0600), 0);
+	assert_int_equal(ck_io_judge_file(fx->dirfd, "f", NULL, CK_IO_OWNER |
+	    CK_IO_PRIVATE | CK_IO_ONELINK, &st, NULL), CK_OK);
+	assert_int_equal(linkat(fx->dirfd, "f", fx->dirfd, "g", 0), 0);
+	assert_int_equal(ck_io_judge_file(fx->dirfd, "f", NULL,
+	    CK_IO_ONELINK, &st, NULL), CK_REFUSED);
+	(void)close(fd);
+}
+
 static void
 fifo_and_link_are_refused_without_waiting(void **state)
 {
@@ -349,6 +380,9 @@ main(void)
 		    canonical_resolves_links_and_keeps_missing_rest, setup,
 		    teardown),
 		cmocka_unit_test(under_compares_whole_components),
+		cmocka_unit_test_setup_teardown(
+		    file_judged_by_name_is_refused_as_if_opened, setup,
+		    teardown),
 		cmocka_unit_test_setup_teardown(
 		    fifo_and_link_are_refused_without_waiting, setup, teardown),
 		cmocka_unit_test_setup_teardown(

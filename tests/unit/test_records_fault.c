@@ -5,6 +5,7 @@
  */
 #include "unit.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,58 @@
 
 #include "help_records.h"
 #include "help_vfs.h"
+#include "records/records_int.h"
+
+/* Whatever SQLite says, it never says that something is absent. */
+static void
+result_codes_have_their_own_words(void **state)
+{
+	static const struct {
+		int rc, sys;
+		ck_err want;
+	} list[] = {
+		{ SQLITE_OK, 0, CK_OK },
+		{ SQLITE_BUSY, 0, CK_BUSY },
+		{ SQLITE_BUSY_RECOVERY, 0, CK_BUSY },
+		{ SQLITE_LOCKED, 0, CK_BUSY },
+		{ SQLITE_NOMEM, 0, CK_NOMEM },
+		{ SQLITE_IOERR_NOMEM, EIO, CK_NOMEM },
+		{ SQLITE_READONLY, 0, CK_READONLY },
+		{ SQLITE_READONLY_ROLLBACK, 0, CK_READONLY },
+		{ SQLITE_READONLY_DBMOVED, 0, CK_CHANGED },
+		{ SQLITE_CORRUPT, 0, CK_DAMAGED },
+		{ SQLITE_CORRUPT_INDEX, 0, CK_DAMAGED },
+		{ SQLITE_NOTADB, 0, CK_DAMAGED },
+		{ SQLITE_IOERR_CORRUPTFS, 0, CK_DAMAGED },
+		{ SQLITE_FULL, 0, CK_NOSPACE },
+		{ SQLITE_IOERR_WRITE, ENOSPC, CK_NOSPACE },
+		{ SQLITE_IOERR_WRITE, EFBIG, CK_NOSPACE },
+		{ SQLITE_IOERR_WRITE, EROFS, CK_READONLY },
+		{ SQLITE_IOERR_WRITE, EIO, CK_IO },
+		{ SQLITE_IOERR_SHORT_READ, 0, CK_IO },
+		{ SQLITE_CANTOPEN, EACCES, CK_DENIED },
+		{ SQLITE_CANTOPEN, ENOENT, CK_IO },
+		{ SQLITE_CANTOPEN_SYMLINK, 0, CK_REFUSED },
+		{ SQLITE_CONSTRAINT_TRIGGER, 0, CK_REFUSED },
+		{ SQLITE_PERM, 0, CK_DENIED },
+		{ SQLITE_NOLFS, 0, CK_UNSUPPORTED },
+		{ SQLITE_MISUSE, 0, CK_INTERNAL },
+		{ 99, 0, CK_INTERNAL }
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
+		assert_int_equal(ck_rec_map(list[i].rc, list[i].sys),
+		    list[i].want);
+	for (int rc = 0; rc < 256 * 64; rc++) {
+		for (int sys = 0; sys < 200; sys++) {
+			ck_err r = ck_rec_map(rc, sys);
+
+			assert_true(r != CK_ABSENT && r != CK_NOSTORE &&
+			    r != CK_NO);
+		}
+	}
+}
 
 static void
 make(struct help_records *fx)
@@ -94,6 +147,7 @@ unchanged(struct help_records *fx, const char *before)
 	help_records_alone(fx);
 }
 
+/* Every request while the statements are prepared, then every eleventh. */
 static void
 change_without_memory_changes_nothing(void **state)
 {
@@ -105,7 +159,7 @@ change_without_memory_changes_nothing(void **state)
 
 	make(fx);
 	before = help_records_dump(fx);
-	for (;; n++) {
+	for (;; n += n < 200 ? 1 : 11) {
 		rec = help_records_open(fx, CK_REC_WRITE);
 		help_memory_fail(n);
 		r = change(rec, &fx->fail);
@@ -353,6 +407,7 @@ main(void)
 #define CASE(f) cmocka_unit_test_setup_teardown(f, help_records_setup,       \
 	    help_records_teardown)
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(result_codes_have_their_own_words),
 		CASE(change_without_memory_changes_nothing),
 		CASE(open_without_memory_opens_nothing),
 		CASE(read_without_memory_leaves_the_output),
