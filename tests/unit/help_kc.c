@@ -22,13 +22,13 @@ kct_setup(void **state)
 	struct kct *fx = calloc(1, sizeof(*fx));
 	char dir[] = "/tmp/ck-kc-XXXXXX";
 
+	*state = fx;
 	if (fx == NULL || ck_secret_heap_init((size_t)1 << 24, NULL) != CK_OK)
 		return -1;
 	if (mkdtemp(dir) == NULL ||
 	    ck_path_canonical(dir, fx->dir, NULL) != CK_OK ||
 	    ck_path_join(fx->dir, "test.keychain", fx->path, NULL) != CK_OK)
 		return -1;
-	*state = fx;
 	return 0;
 }
 

@@ -26,6 +26,7 @@ setup(void **state)
 	struct place *p = calloc(1, sizeof(*p));
 	void *kct = NULL;
 
+	*state = p;
 	if (p == NULL || kct_setup(&kct) != 0)
 		return -1;
 	p->kct = kct;
@@ -34,7 +35,6 @@ setup(void **state)
 	p->login.path = p->kct->path;
 	p->login.password = &p->password;
 	p->login.wait_ms = 1000;
-	*state = p;
 	return 0;
 }
 

@@ -33,42 +33,43 @@
 static const struct want {
 	const char *vector, *password;
 	uint32_t relation;
-	const char *service, *account, *label, *comment, *secret, *date;
 	enum kc_access access;
+	const char *service, *account, *label, *comment, *secret, *date;
 } items[] = {
-	{ HELP_V100, KCT_PASSWORD, KC_REL_GENERIC, "test_service",
-	    "test_account", "test_generic", NULL, "data",
-	    "2015-10-22T00:20:05Z", KC_ACCESS_TRUSTED },
-	{ HELP_V100, KCT_PASSWORD, KC_REL_INTERNET, "test_service",
-	    "test_account", "test_internet", NULL, "data",
-	    "2015-10-22T00:20:05Z", KC_ACCESS_TRUSTED },
-	{ HELP_V100_CERTS, KCT_PASSWORD, KC_REL_GENERIC, "test_service",
-	    "test_account", "test_service", "another useful comment",
-	    "test_password", "2016-04-08T18:51:06Z", KC_ACCESS_ANY },
-	{ HELP_V100_CERTS, KCT_PASSWORD, KC_REL_GENERIC,
+	{ HELP_V100, KCT_PASSWORD, KC_REL_GENERIC, KC_ACCESS_TRUSTED,
+	    "test_service", "test_account", "test_generic", NULL, "data",
+	    "2015-10-22T00:20:05Z" },
+	{ HELP_V100, KCT_PASSWORD, KC_REL_INTERNET, KC_ACCESS_TRUSTED,
+	    "test_service", "test_account", "test_internet", NULL, "data",
+	    "2015-10-22T00:20:05Z" },
+	{ HELP_V100_CERTS, KCT_PASSWORD, KC_REL_GENERIC, KC_ACCESS_ANY,
+	    "test_service", "test_account", "test_service",
+	    "another useful comment", "test_password",
+	    "2016-04-08T18:51:06Z" },
+	{ HELP_V100_CERTS, KCT_PASSWORD, KC_REL_GENERIC, KC_ACCESS_TRUSTED,
 	    "test_service_restrictive_acl", "test_account",
 	    "test_service_restrictive_acl", "another useful comment",
-	    "test_password", "2016-04-08T18:51:17Z", KC_ACCESS_TRUSTED },
-	{ HELP_V100_CERTS, KCT_PASSWORD, KC_REL_GENERIC, "nobody@apple.com",
-	    "test_smime ", "nobody@apple.com", NULL, "",
-	    "2016-04-11T21:51:15Z", KC_ACCESS_TRUSTED },
-	{ HELP_V100_CERTS, KCT_PASSWORD, KC_REL_INTERNET, "test_service",
-	    "test_account", "test_service", "a useful comment",
-	    "test_password", "2016-04-08T18:49:43Z", KC_ACCESS_ANY },
-	{ HELP_V100_CERTS, KCT_PASSWORD, KC_REL_INTERNET,
+	    "test_password", "2016-04-08T18:51:17Z" },
+	{ HELP_V100_CERTS, KCT_PASSWORD, KC_REL_GENERIC, KC_ACCESS_TRUSTED,
+	    "nobody@apple.com", "test_smime ", "nobody@apple.com", NULL, "",
+	    "2016-04-11T21:51:15Z" },
+	{ HELP_V100_CERTS, KCT_PASSWORD, KC_REL_INTERNET, KC_ACCESS_ANY,
+	    "test_service", "test_account", "test_service", "a useful comment",
+	    "test_password", "2016-04-08T18:49:43Z" },
+	{ HELP_V100_CERTS, KCT_PASSWORD, KC_REL_INTERNET, KC_ACCESS_NONE,
 	    "test_service_restrictive_acl", "test_account",
 	    "test_service_restrictive_acl", "a useful comment",
-	    "test_password", "2016-04-08T18:49:34Z", KC_ACCESS_NONE },
-	{ HELP_V200, KCT_PASSWORD, KC_REL_GENERIC, "test_service",
-	    "test_account", "test_generic", "a comment", "data",
-	    "2016-02-16T02:06:27Z", KC_ACCESS_TRUSTED },
-	{ HELP_V200, KCT_PASSWORD, KC_REL_INTERNET, "test_service",
-	    "test_account", "test_internet", "a comment", "data",
-	    "2016-02-16T02:06:27Z", KC_ACCESS_TRUSTED },
-	{ HELP_ONE_V100, KCT_EXAMPLE, KC_REL_GENERIC, "svc", "acct", "svc",
-	    NULL, "s3cret", "2024-01-02T03:04:05Z", KC_ACCESS_ANY },
-	{ HELP_ONE_V200, KCT_EXAMPLE, KC_REL_GENERIC, "svc", "acct", "svc",
-	    NULL, "s3cret", "2024-01-02T03:04:05Z", KC_ACCESS_ANY },
+	    "test_password", "2016-04-08T18:49:34Z" },
+	{ HELP_V200, KCT_PASSWORD, KC_REL_GENERIC, KC_ACCESS_TRUSTED,
+	    "test_service", "test_account", "test_generic", "a comment",
+	    "data", "2016-02-16T02:06:27Z" },
+	{ HELP_V200, KCT_PASSWORD, KC_REL_INTERNET, KC_ACCESS_TRUSTED,
+	    "test_service", "test_account", "test_internet", "a comment",
+	    "data", "2016-02-16T02:06:27Z" },
+	{ HELP_ONE_V100, KCT_EXAMPLE, KC_REL_GENERIC, KC_ACCESS_ANY,
+	    "svc", "acct", "svc", NULL, "s3cret", "2024-01-02T03:04:05Z" },
+	{ HELP_ONE_V200, KCT_EXAMPLE, KC_REL_GENERIC, KC_ACCESS_ANY,
+	    "svc", "acct", "svc", NULL, "s3cret", "2024-01-02T03:04:05Z" },
 };
 
 static struct kc_record
@@ -437,12 +438,20 @@ lock_file_has_the_name_that_macos_gives_it(void **state)
 	}
 }
 
+/* A value that is no object, to see that it stays. */
+static struct kc *
+kc_mark(void)
+{
+	static char place;
+
+	return (struct kc *)(void *)&place;
+}
+
 static void
 things_that_are_no_keychain_leave_the_output_untouched(void **state)
 {
 	const struct kct *fx = *state;
-	struct kc *const mark = (struct kc *)(uintptr_t)16;
-	struct kc *kc = mark;
+	struct kc *mark = kc_mark(), *kc = mark;
 	struct ck_fail fail = CK_FAIL_INIT;
 	char path[CK_PATH_MAX];
 

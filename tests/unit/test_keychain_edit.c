@@ -157,8 +157,8 @@ names_of_any_bytes_are_different_items(void **state)
 	struct ck_secret s;
 	struct kc *kc;
 
-	for (size_t i = 0; i < sizeof(longest); i += 2)
-		memcpy(longest + i, "\xc3\xa9", 2);
+	for (size_t i = 0; i < sizeof(longest); i++)
+		longest[i] = "\xc3\xa9"[i % 2];
 	memset(&item, 0, sizeof(item));
 	item.now = KCT_NOW;
 	start(fx, KC_BLOB_V200);
