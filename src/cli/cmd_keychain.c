@@ -302,7 +302,8 @@ do_verify(struct cli *cli, const struct reading *rd)
 		head_text(kc, &out);
 		if (kc_is_unlocked(kc))
 			ck_buf_format(&out, "  sound: structure, indexes, "
-			    "every item, %zu authenticated keys\n", keys);
+			    "every item, %zu authenticated key%s\n", keys,
+			    keys == 1 ? "" : "s");
 		else
 			ck_buf_text(&out, "  sound: structure and indexes; "
 			    "locked, so no key was checked (--password-fd)\n");
