@@ -383,14 +383,24 @@ ck_err
 cmd_keychain_edit(struct cli *cli, const char *sub, int argc, char **argv)
 {
 	static const struct {
-		const char *name;
+		const char *name, *words;
 		unsigned int sub;
 		ck_err (*run)(struct cli *, const struct editing *);
 	} subs[] = {
-		{ "create", CREATE, do_create }, { "add", ADD, do_add },
-		{ "update", UPDATE, do_update },
-		{ "delete", DELETE, do_delete },
-		{ "passwd", PASSWD, do_passwd },
+		{ "create", "create FILE --password-fd N [--blob-version "
+		    "0x100|0x200] [--lock-after SECONDS] [--lock-on-sleep "
+		    "yes|no]", CREATE, do_create },
+		{ "add", "add FILE --service S --account A --password-fd N "
+		    "--secret-fd M [--label L] [--comment C] [--kind K] "
+		    "[--trust PROGRAM]... [--always-ask]", ADD, do_add },
+		{ "update", "update FILE --password-fd N --service S "
+		    "--account A --secret-fd M|--label L|--comment C|--kind K "
+		    "or update FILE --password-fd N [--lock-after SECONDS] "
+		    "[--lock-on-sleep yes|no]", UPDATE, do_update },
+		{ "delete", "delete FILE --service S --account A", DELETE,
+		    do_delete },
+		{ "passwd", "passwd FILE --password-fd N --new-password-fd M",
+		    PASSWD, do_passwd },
 	};
 	struct editing e;
 	ck_err r;
@@ -399,7 +409,9 @@ cmd_keychain_edit(struct cli *cli, const char *sub, int argc, char **argv)
 		if (strcmp(sub, subs[i].name) != 0)
 			continue;
 		r = parse(cli, subs[i].sub, argc, argv, &e);
-		return r == CK_OK ? subs[i].run(cli, &e) : r;
+		if (r == CK_OK)
+			r = subs[i].run(cli, &e);
+		return keychain_usage(cli, subs[i].words, r);
 	}
 	return ck_fail_set(&cli->fail, CK_USAGE, sub,
 	    "is nothing that can be done with a keychain");

@@ -196,6 +196,7 @@ wrong delete "$KC" --service s --account a --secret-fd 4
 wrong passwd "$KC" --password-fd 3
 wrong passwd "$KC" --new-password-fd 4
 wrong passwd "$KC" --password-fd 3 --new-password-fd 3
+expect_err_has 'usage: clankie-keys keychain passwd FILE --password-fd N'
 set --
 i=0
 while [ "$i" -lt 33 ]; do
