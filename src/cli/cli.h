@@ -44,6 +44,11 @@ ck_err cmd_precedence(struct cli *cli, int argc, char **argv);
 ck_err cmd_rules(struct cli *cli, int argc, char **argv);
 ck_err cmd_keychain(struct cli *cli, int argc, char **argv);
 
+/* A wrong command line gets the words of keychain's sub-command as next
+ * step, other failures stay as they are; gives r back. */
+CK_MUST_USE ck_err keychain_usage(struct cli *cli, const char *words,
+    ck_err r);
+
 /* The changing half of cmd_keychain; sub is the word behind "keychain". */
 ck_err cmd_keychain_edit(struct cli *cli, const char *sub, int argc,
     char **argv);

@@ -302,7 +302,8 @@ do_verify(struct cli *cli, const struct reading *rd)
 		head_text(kc, &out);
 		if (kc_is_unlocked(kc))
 			ck_buf_format(&out, "  sound: structure, indexes, "
-			    "every item, %zu authenticated keys\n", keys);
+			    "every item, %zu authenticated key%s\n", keys,
+			    keys == 1 ? "" : "s");
 		else
 			ck_buf_text(&out, "  sound: structure and indexes; "
 			    "locked, so no key was checked (--password-fd)\n");
@@ -315,16 +316,29 @@ out:
 }
 
 ck_err
+keychain_usage(struct cli *cli, const char *words, ck_err r)
+{
+	if (r == CK_USAGE)
+		ck_fail_next(&cli->fail, "usage: clankie-keys keychain %s",
+		    words);
+	return r;
+}
+
+ck_err
 cmd_keychain(struct cli *cli, int argc, char **argv)
 {
 	static const struct {
-		const char *name;
+		const char *name, *words;
 		unsigned int sub;
 		ck_err (*run)(struct cli *, const struct reading *);
 	} subs[] = {
-		{ "list", LIST, do_list },
-		{ "find", FIND, do_find },
-		{ "verify", VERIFY, do_verify },
+		{ "list", "list FILE [--password-fd N]", LIST, do_list },
+		{ "find", "find FILE --service S --account A "
+		    "[--class generic|internet] | --class key --label L "
+		    "[--password-fd N | --unlock-key-fd N] [--out-fd M]",
+		    FIND, do_find },
+		{ "verify", "verify FILE [--password-fd N | --unlock-key-fd "
+		    "N]", VERIFY, do_verify },
 	};
 	struct reading rd;
 	ck_err r;
@@ -336,7 +350,8 @@ cmd_keychain(struct cli *cli, int argc, char **argv)
 		if (strcmp(argv[0], subs[i].name) != 0)
 			continue;
 		r = parse(cli, subs[i].sub, argc - 1, argv + 1, &rd);
-		return r == CK_OK ? subs[i].run(cli, &rd) : r;
+		return r == CK_OK ? subs[i].run(cli, &rd) :
+		    keychain_usage(cli, subs[i].words, r);
 	}
 	return cmd_keychain_edit(cli, argv[0], argc - 1, argv + 1);
 }

@@ -121,7 +121,8 @@ need(struct cli *cli, bool there, const char *what)
 {
 	if (there)
 		return CK_OK;
-	return ck_fail_set(&cli->fail, CK_USAGE, NULL, "%s is needed", what);
+	(void)ck_fail_set(&cli->fail, CK_USAGE, NULL, "%s is needed", what);
+	return CK_USAGE;
 }
 
 static ck_err
@@ -280,29 +281,31 @@ update_settings(struct cli *cli, const struct editing *e)
 	return r == CK_OK ? done(cli, e, "updated") : r;
 }
 
-/* One change to one item. */
+/* The one change that was asked for. */
 static ck_err
 change_item(struct cli *cli, const struct editing *e, struct kc *kc,
     const struct ck_secret *secret)
 {
+	const struct {
+		const char *text;
+		uint32_t attr;
+	} words[] = {
+		{ e->label, KC_ATTR_LABEL }, { e->comment, KC_ATTR_COMMENT },
+		{ e->kind, KC_ATTR_KIND },
+	};
 	struct kc_record rec;
 	int64_t now = ck_clock_wall();
 	ck_err r;
 
 	r = kc_find(kc, CK_SPAN_TEXT(e->service), CK_SPAN_TEXT(e->account),
 	    &rec, &cli->fail);
-	if (r != CK_OK)
-		return r;
-	if (secret->p != NULL)
+	if (r == CK_OK && secret->p != NULL)
 		return kc_set_secret(kc, &rec, secret, now, &cli->fail);
-	if (e->label != NULL)
-		return kc_set_attribute(kc, &rec, KC_ATTR_LABEL,
-		    CK_SPAN_TEXT(e->label), now, &cli->fail);
-	if (e->comment != NULL)
-		return kc_set_attribute(kc, &rec, KC_ATTR_COMMENT,
-		    CK_SPAN_TEXT(e->comment), now, &cli->fail);
-	return kc_set_attribute(kc, &rec, KC_ATTR_KIND,
-	    CK_SPAN_TEXT(e->kind), now, &cli->fail);
+	for (size_t i = 0; r == CK_OK && i < 3; i++)
+		if (words[i].text != NULL)
+			r = kc_set_attribute(kc, &rec, words[i].attr,
+			    CK_SPAN_TEXT(words[i].text), now, &cli->fail);
+	return r;
 }
 
 static ck_err
@@ -380,14 +383,24 @@ ck_err
 cmd_keychain_edit(struct cli *cli, const char *sub, int argc, char **argv)
 {
 	static const struct {
-		const char *name;
+		const char *name, *words;
 		unsigned int sub;
 		ck_err (*run)(struct cli *, const struct editing *);
 	} subs[] = {
-		{ "create", CREATE, do_create }, { "add", ADD, do_add },
-		{ "update", UPDATE, do_update },
-		{ "delete", DELETE, do_delete },
-		{ "passwd", PASSWD, do_passwd },
+		{ "create", "create FILE --password-fd N [--blob-version "
+		    "0x100|0x200] [--lock-after SECONDS] [--lock-on-sleep "
+		    "yes|no]", CREATE, do_create },
+		{ "add", "add FILE --service S --account A --password-fd N "
+		    "--secret-fd M [--label L] [--comment C] [--kind K] "
+		    "[--trust PROGRAM]... [--always-ask]", ADD, do_add },
+		{ "update", "update FILE --password-fd N --service S "
+		    "--account A --secret-fd M|--label L|--comment C|--kind K "
+		    "or update FILE --password-fd N [--lock-after SECONDS] "
+		    "[--lock-on-sleep yes|no]", UPDATE, do_update },
+		{ "delete", "delete FILE --service S --account A", DELETE,
+		    do_delete },
+		{ "passwd", "passwd FILE --password-fd N --new-password-fd M",
+		    PASSWD, do_passwd },
 	};
 	struct editing e;
 	ck_err r;
@@ -396,7 +409,9 @@ cmd_keychain_edit(struct cli *cli, const char *sub, int argc, char **argv)
 		if (strcmp(sub, subs[i].name) != 0)
 			continue;
 		r = parse(cli, subs[i].sub, argc, argv, &e);
-		return r == CK_OK ? subs[i].run(cli, &e) : r;
+		if (r == CK_OK)
+			r = subs[i].run(cli, &e);
+		return keychain_usage(cli, subs[i].words, r);
 	}
 	return ck_fail_set(&cli->fail, CK_USAGE, sub,
 	    "is nothing that can be done with a keychain");

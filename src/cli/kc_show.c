@@ -16,8 +16,8 @@ enum show_as {
 };
 
 struct column {
-	uint32_t attr;
 	const char *name;
+	uint32_t attr;
 	enum show_as as;
 };
 
@@ -26,69 +26,69 @@ struct column {
 	(uint32_t)(d))
 
 static const struct column generic[] = {
-	{ KC_ATTR_SERVICE, "service", AS_BYTES },
-	{ KC_ATTR_ACCOUNT, "account", AS_BYTES },
-	{ KC_ATTR_LABEL, "label", AS_BYTES },
-	{ KC_ATTR_COMMENT, "comment", AS_BYTES },
-	{ KC_ATTR_KIND, "kind", AS_BYTES },
-	{ KC_ATTR_CREATOR, "creator", AS_CODE },
-	{ KC_ATTR_TYPE, "type", AS_CODE },
-	{ KC_ATTR_GENERIC, "generic", AS_BYTES },
-	{ KC_ATTR_CREATED, "created", AS_DATE },
-	{ KC_ATTR_MODIFIED, "modified", AS_DATE },
+	{ "service", KC_ATTR_SERVICE, AS_BYTES },
+	{ "account", KC_ATTR_ACCOUNT, AS_BYTES },
+	{ "label", KC_ATTR_LABEL, AS_BYTES },
+	{ "comment", KC_ATTR_COMMENT, AS_BYTES },
+	{ "kind", KC_ATTR_KIND, AS_BYTES },
+	{ "creator", KC_ATTR_CREATOR, AS_CODE },
+	{ "type", KC_ATTR_TYPE, AS_CODE },
+	{ "generic", KC_ATTR_GENERIC, AS_BYTES },
+	{ "created", KC_ATTR_CREATED, AS_DATE },
+	{ "modified", KC_ATTR_MODIFIED, AS_DATE },
 };
 static const struct column internet[] = {
-	{ CODE('s', 'r', 'v', 'r'), "server", AS_BYTES },
-	{ KC_ATTR_ACCOUNT, "account", AS_BYTES },
-	{ KC_ATTR_LABEL, "label", AS_BYTES },
-	{ KC_ATTR_COMMENT, "comment", AS_BYTES },
-	{ KC_ATTR_KIND, "kind", AS_BYTES },
-	{ CODE('p', 't', 'c', 'l'), "protocol", AS_CODE },
-	{ CODE('a', 't', 'y', 'p'), "authentication", AS_BYTES },
-	{ CODE('p', 'o', 'r', 't'), "port", AS_WORD },
-	{ CODE('p', 'a', 't', 'h'), "path", AS_BYTES },
-	{ CODE('s', 'd', 'm', 'n'), "domain", AS_BYTES },
-	{ KC_ATTR_CREATED, "created", AS_DATE },
-	{ KC_ATTR_MODIFIED, "modified", AS_DATE },
+	{ "server", CODE('s', 'r', 'v', 'r'), AS_BYTES },
+	{ "account", KC_ATTR_ACCOUNT, AS_BYTES },
+	{ "label", KC_ATTR_LABEL, AS_BYTES },
+	{ "comment", KC_ATTR_COMMENT, AS_BYTES },
+	{ "kind", KC_ATTR_KIND, AS_BYTES },
+	{ "protocol", CODE('p', 't', 'c', 'l'), AS_CODE },
+	{ "authentication", CODE('a', 't', 'y', 'p'), AS_BYTES },
+	{ "port", CODE('p', 'o', 'r', 't'), AS_WORD },
+	{ "path", CODE('p', 'a', 't', 'h'), AS_BYTES },
+	{ "domain", CODE('s', 'd', 'm', 'n'), AS_BYTES },
+	{ "created", KC_ATTR_CREATED, AS_DATE },
+	{ "modified", KC_ATTR_MODIFIED, AS_DATE },
 };
 static const struct column appleshare[] = {
-	{ CODE('s', 'r', 'v', 'r'), "server", AS_BYTES },
-	{ CODE('v', 'l', 'm', 'e'), "volume", AS_BYTES },
-	{ KC_ATTR_ACCOUNT, "account", AS_BYTES },
-	{ KC_ATTR_LABEL, "label", AS_BYTES },
-	{ KC_ATTR_CREATED, "created", AS_DATE },
-	{ KC_ATTR_MODIFIED, "modified", AS_DATE },
+	{ "server", CODE('s', 'r', 'v', 'r'), AS_BYTES },
+	{ "volume", CODE('v', 'l', 'm', 'e'), AS_BYTES },
+	{ "account", KC_ATTR_ACCOUNT, AS_BYTES },
+	{ "label", KC_ATTR_LABEL, AS_BYTES },
+	{ "created", KC_ATTR_CREATED, AS_DATE },
+	{ "modified", KC_ATTR_MODIFIED, AS_DATE },
 };
 /* In key relations the attribute id is the column. */
 static const struct column key[] = {
-	{ 1, "label", AS_BYTES },
-	{ 6, "application_label", AS_HEX },
-	{ 7, "application_tag", AS_BYTES },
-	{ 9, "algorithm", AS_ALGORITHM },
-	{ 10, "bits", AS_WORD },
+	{ "label", 1, AS_BYTES },
+	{ "application_label", 6, AS_HEX },
+	{ "application_tag", 7, AS_BYTES },
+	{ "algorithm", 9, AS_ALGORITHM },
+	{ "bits", 10, AS_WORD },
 };
 static const struct column certificate[] = {
-	{ CODE('l', 'a', 'b', 'l'), "label", AS_BYTES },
-	{ CODE('a', 'l', 'i', 's'), "alias", AS_BYTES },
-	{ CODE('c', 't', 'y', 'p'), "type", AS_WORD },
-	{ CODE('s', 'n', 'b', 'r'), "serial", AS_HEX },
-	{ CODE('h', 'p', 'k', 'y'), "public_key_hash", AS_HEX },
+	{ "label", CODE('l', 'a', 'b', 'l'), AS_BYTES },
+	{ "alias", CODE('a', 'l', 'i', 's'), AS_BYTES },
+	{ "type", CODE('c', 't', 'y', 'p'), AS_WORD },
+	{ "serial", CODE('s', 'n', 'b', 'r'), AS_HEX },
+	{ "public_key_hash", CODE('h', 'p', 'k', 'y'), AS_HEX },
 };
 
 static const struct kind {
-	uint32_t relation;
 	const char *name;
 	const struct column *column;
 	size_t ncolumns;
+	uint32_t relation;
 	bool access;             /* has an access list of its own */
 } kinds[] = {
-	{ KC_REL_PUBLIC_KEY, "public-key", key, 5, true },
-	{ KC_REL_PRIVATE_KEY, "private-key", key, 5, true },
-	{ KC_REL_SYMMETRIC_KEY, "symmetric-key", key, 5, true },
-	{ KC_REL_GENERIC, "generic", generic, 10, true },
-	{ KC_REL_INTERNET, "internet", internet, 12, true },
-	{ KC_REL_APPLESHARE, "appleshare", appleshare, 6, true },
-	{ KC_REL_CERTIFICATE, "certificate", certificate, 5, false },
+	{ "public-key", key, 5, KC_REL_PUBLIC_KEY, true },
+	{ "private-key", key, 5, KC_REL_PRIVATE_KEY, true },
+	{ "symmetric-key", key, 5, KC_REL_SYMMETRIC_KEY, true },
+	{ "generic", generic, 10, KC_REL_GENERIC, true },
+	{ "internet", internet, 12, KC_REL_INTERNET, true },
+	{ "appleshare", appleshare, 6, KC_REL_APPLESHARE, true },
+	{ "certificate", certificate, 5, KC_REL_CERTIFICATE, false },
 };
 
 static const char *

@@ -122,13 +122,17 @@ need_relation(struct kc *kc, uint32_t id, size_t attrs_min,
 {
 	const struct kc_relation *rel = kc_db_relation(kc->db, id);
 
-	if (rel == NULL)
-		return ck_fail_set(fail, CK_DAMAGED, kc->path,
+	if (rel == NULL) {
+		(void)ck_fail_set(fail, CK_DAMAGED, kc->path,
 		    "lacks the table 0x%08lx", (unsigned long)id);
-	if (rel->nattrs < attrs_min || rel->nattrs > KC_VALUES_MAX)
-		return ck_fail_set(fail, CK_UNSUPPORTED, kc->path,
+		return CK_DAMAGED;
+	}
+	if (rel->nattrs < attrs_min || rel->nattrs > KC_VALUES_MAX) {
+		(void)ck_fail_set(fail, CK_UNSUPPORTED, kc->path,
 		    "the table 0x%08lx has %zu attributes", (unsigned long)id,
 		    rel->nattrs);
+		return CK_UNSUPPORTED;
+	}
 	*ret = rel;
 	return CK_OK;
 }
@@ -155,17 +159,17 @@ item_values(struct kc *kc, const struct kc_relation *rel,
 {
 	const struct ck_span when = { date, 16 };
 	const struct {
-		uint32_t attr;
 		struct ck_span value;
+		uint32_t attr;
 		bool present;
 	} fill[] = {
-		{ KC_ATTR_CREATED, when, true },
-		{ KC_ATTR_MODIFIED, when, true },
-		{ KC_ATTR_KIND, item->kind, item->kind.n > 0 },
-		{ KC_ATTR_COMMENT, item->comment, item->comment.n > 0 },
-		{ KC_ATTR_LABEL, label, true },
-		{ KC_ATTR_ACCOUNT, item->account, true },
-		{ KC_ATTR_SERVICE, item->service, true },
+		{ when, KC_ATTR_CREATED, true },
+		{ when, KC_ATTR_MODIFIED, true },
+		{ item->kind, KC_ATTR_KIND, item->kind.n > 0 },
+		{ item->comment, KC_ATTR_COMMENT, item->comment.n > 0 },
+		{ label, KC_ATTR_LABEL, true },
+		{ item->account, KC_ATTR_ACCOUNT, true },
+		{ item->service, KC_ATTR_SERVICE, true },
 	};
 	ck_err r;
 

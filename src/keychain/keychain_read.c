@@ -199,15 +199,19 @@ kc_item_key(struct kc *kc, const struct kc_record *item,
 	size_t found = 0;
 	ck_err r;
 
-	if (!kc_item_data_label(item->data, &label))
-		return ck_fail_set(fail, CK_UNSUPPORTED, kc->path,
+	if (!kc_item_data_label(item->data, &label)) {
+		(void)ck_fail_set(fail, CK_UNSUPPORTED, kc->path,
 		    "the item is stored without a key of its own");
+		return CK_UNSUPPORTED;
+	}
 	if ((r = kc_label_key(kc, label, &found, &key, fail)) != CK_OK)
 		return r;
-	if (found != 1)
-		return ck_fail_set(fail, CK_DAMAGED, kc->path, found == 0 ?
+	if (found != 1) {
+		(void)ck_fail_set(fail, CK_DAMAGED, kc->path, found == 0 ?
 		    "an item has no key record" :
 		    "several key records claim the same item");
+		return CK_DAMAGED;
+	}
 	*ret = key;
 	return CK_OK;
 }

@@ -111,7 +111,8 @@ ck_login_search_list(const char *home, ck_login_list_cb *cb, void *arg,
 		r = ck_fail_set(fail, CK_UNSUPPORTED, path,
 		    "is a binary property list");
 		ck_fail_next(fail, "plutil -convert xml1 -o - '%s'", path);
-	} else if (strlen((const char *)text) != n) {
+	} else if (strlen((const char *)text) != n ||
+	    strstr((const char *)text, "<plist") == NULL) {
 		r = ck_fail_set(fail, CK_DAMAGED, path,
 		    "is not a property list");
 	} else {
