@@ -283,6 +283,9 @@ ck_migrate_install(struct ck_migrate_run *run, struct ck_fail *fail)
 			return r;
 		run->v.dedicated = true;
 	}
+	/* An interrupted run came as far as this transaction. */
+	if (run->v.known && run->v.row.state == CK_STATE_DEDICATED)
+		return CK_OK;
 	if ((r = ck_records_begin(rec, fail)) != CK_OK)
 		return r;
 	if ((r = installed_rows(run, fail)) == CK_OK)
