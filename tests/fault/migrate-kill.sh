@@ -132,6 +132,30 @@ source_is_done() {
 }
 sweep 1
 
+t_case 'file broker, stopped twice'
+# The keychain is built, has its name, or is all that is left.
+for first in 'renameat2 3' 'renameat 2' 'renameat 3'; do
+	c_home
+	c_broker
+	cp "$SOURCE" "$T_TMP/source"
+	i_inject "${first% *}:signal=KILL:when=${first#* }" "$CK" migrate
+	expect "killed before $first" test "$status" -eq 137
+	i_keep
+	i_points "$CK" migrate >"$T_TMP/all"
+	for fault in signal=KILL error=EIO; do
+		grep -v '^pwrite64' "$T_TMP/all" | i_sample 7 >"$T_TMP/sample"
+		while read -r call number; do
+			i_back
+			: >"$T_NOTE"
+			i_inject "$call:$fault:when=$number" "$CK" migrate
+			stopped
+			finished
+			[ ! -s "$T_NOTE" ]
+			t_result $? "before $first, then $fault at $call $number"
+		done <"$T_TMP/sample"
+	done
+done
+
 t_case 'login keychain'
 c_home
 c_login_new
