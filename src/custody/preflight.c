@@ -282,7 +282,7 @@ ck_preflight_copies(const struct ck_place *p, const char *const *checkouts,
 		return from_broker;
 	}
 	if (from_broker == CK_OK) {
-		if ((r = ck_format_check(p->format, &pf.value)) != CK_OK) {
+		if (ck_format_check(p->format, &pf.value) != CK_OK) {
 			r = ck_fail_set(fail, CK_DAMAGED, p->broker,
 			    "what is stored as %s / %s is not a credential "
 			    "of its kind and is left alone", p->service,
@@ -407,7 +407,7 @@ ck_preflight_selftest(struct ck_fail *fail)
 	uint8_t salt[20];
 	ck_err r;
 
-	for (uint8_t i = 0; i < sizeof(salt); i++)
+	for (size_t i = 0; i < sizeof(salt); i++)
 		salt[i] = (uint8_t)(0x50 + i);
 	if ((r = ck_secret_copy("example", 7, &password)) == CK_OK)
 		r = kc_master_key(&password, salt, &master);
