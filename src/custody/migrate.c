@@ -106,6 +106,8 @@ preflight(struct ck_migrate_run *run, struct ck_fail *fail)
 	if ((r = ck_preflight_clankie(p, &run->v, run->how->honours, &run->pf,
 	    fail)) != CK_OK)
 		return r;
+	if (!run->resumed && (r = ck_preflight_password(p, fail)) != CK_OK)
+		return r;
 	return ck_preflight_copies(p, run->how->checkouts,
 	    run->how->ncheckouts, &run->pf, fail);
 }

@@ -94,17 +94,9 @@ ck_migrate_password(struct ck_migrate_run *run, struct ck_fail *fail)
 	struct ck_place *p = run->p;
 	ck_err r;
 
-	/* An interrupted run may have stored one that nothing uses yet; a
-	 * stored password without a file is harmless and taken over. */
+	/* An interrupted run may have stored one that nothing uses yet; the
+	 * preflight has seen to it that no other one is there. */
 	r = ck_unlock_place_get(p, &run->password, fail);
-	if (r == CK_OK && !run->resumed) {
-		(void)ck_fail_set(fail, CK_DECIDE, p->keychain,
-		    "does not exist, but an unlock password for it is stored "
-		    "already: a dedicated keychain may have been moved away");
-		ck_fail_next(fail, "put the file back, or remove the stored "
-		    "password if the file is lost for good");
-		return CK_DECIDE;
-	}
 	if (r == CK_NOSTORE) {
 		if ((r = ck_unlock_make(&run->password)) != CK_OK)
 			return ck_fail_set(fail, r, NULL,
