@@ -118,14 +118,27 @@ ck_as_root() {
 	fi
 }
 
+ck_updated=''
+
+ck_apt() { # packages
+	# Old lists are better than none when the mirror is away.
+	[ -n "$ck_updated" ] || ck_as_root apt-get -q update || true
+	ck_updated=1
+	ck_as_root env DEBIAN_FRONTEND=noninteractive \
+	    apt-get -q install -y --no-install-recommends "$@"
+}
+
 ck_install() { # packages
 	case $CK_OS in
 	debian)
+		ck_as_root true || return 1
 		ck_say "installing: $*"
-		# Old lists are better than none when the mirror is away.
-		ck_as_root apt-get -q update >/dev/null || true
-		ck_as_root env DEBIAN_FRONTEND=noninteractive \
-		    apt-get -q install -y --no-install-recommends "$@" >/dev/null ;;
+		ck_log=$(mktemp)
+		ck_status=0
+		ck_apt "$@" >"$ck_log" 2>&1 || ck_status=$?
+		[ "$ck_status" -eq 0 ] || tail -n 5 "$ck_log" >&2
+		rm -f "$ck_log"
+		return "$ck_status" ;;
 	macos)
 		command -v brew >/dev/null || return 1
 		ck_say "installing: $*"
@@ -137,7 +150,9 @@ ck_install() { # packages
 ck_want() {
 	ck_names=$(ck_missing "$@")
 	[ -n "$ck_names" ] || return 0
-	ck_packages=$(for ck_name in $ck_names; do ck_package "$ck_name"; done)
+	ck_packages=$(for ck_name in $ck_names; do
+		ck_package "$ck_name" | tr ' ' '\n'
+	done | sort -u)
 	if [ -n "$ck_packages" ]; then
 		# shellcheck disable=SC2086  # a list of package names
 		ck_install $ck_packages || true
@@ -148,7 +163,9 @@ ck_want() {
 ck_need() {
 	ck_want "$@" && return 0
 	ck_say "missing: $(ck_missing "$@" | tr '\n' ' ')"
-	ck_packages=$(for ck_name in $(ck_missing "$@"); do ck_package "$ck_name"; done | tr '\n' ' ')
+	ck_packages=$(for ck_name in $(ck_missing "$@"); do
+		ck_package "$ck_name" | tr ' ' '\n'
+	done | sort -u | tr '\n' ' ')
 	case $CK_OS in
 	debian) ck_die "as root run: apt-get install $ck_packages" ;;
 	macos) ck_die "run: xcode-select --install; brew install $ck_packages" ;;

@@ -205,8 +205,9 @@ put_rule_filter(struct ck_buf *out, const struct ck_rule *rule)
 {
 	static const struct {
 		const char *name;    /* NULL: only a regular expression */
-		const char *tail;    /* of the expression */
+		const char *tail;    /* of the expression; NULL: no filter */
 	} how[] = {
+		[CK_FILTER_NONE] = { NULL, NULL },
 		[CK_FILTER_LITERAL] = { "literal", "$" },
 		[CK_FILTER_SUBPATH] = { "subpath", "(/|$)" },
 		[CK_FILTER_PREFIX] = { "prefix", "" },
@@ -214,9 +215,12 @@ put_rule_filter(struct ck_buf *out, const struct ck_rule *rule)
 	};
 	const char *name = how[rule->filter].name;
 	const char *tail = how[rule->filter].tail;
-	/* Without a letter, "/" for one, there is nothing to fold. */
-	bool fold = rule->fold && has_letter(rule->path);
+	bool fold;
 
+	if (tail == NULL || rule->path == NULL)
+		return;
+	/* Without a letter, "/" for one, there is nothing to fold. */
+	fold = rule->fold && has_letter(rule->path);
 	if (name != NULL)
 		put_filter(out, name, "", rule->path, "", plain_atom);
 	if (name == NULL || fold)
@@ -280,8 +284,7 @@ put_rules(struct ck_buf *out, const struct ck_policy *p)
 			begun = out->n;
 			put_head(out, rule);
 		}
-		if (rule->filter != CK_FILTER_NONE)
-			put_rule_filter(out, rule);
+		put_rule_filter(out, rule);
 		if (joins(rule, next) && out->n - begun < FORM_MAX)
 			continue;
 		put_end(out, rule);

@@ -70,6 +70,15 @@ struct opt {
 	void *to;
 };
 
+/* An option of some of a verb's sub-commands: those whose bit is in subs. */
+struct opt_of {
+	struct opt opt;
+	unsigned int subs;
+};
+/* Those of all[n] that sub (one bit) has, into ret[n]; their number. */
+size_t cli_options_of(const struct opt_of *all, size_t n, unsigned int sub,
+    struct opt *ret);
+
 /*
  * Read options (--name VALUE, --name=VALUE, -- ends them) and the options
  * every verb has; what is left are at most max words, written to words.
@@ -107,10 +116,14 @@ void js_bool(struct ck_buf *b, const char *name, bool value);
 void js_null(struct ck_buf *b, const char *name);
 /* Any bytes: "name" when they are UTF-8, else "name_hex". */
 void js_bytes(struct ck_buf *b, const char *name, struct ck_span value);
-/* A string inside an array. */
+/* Bytes that never are text: always "name_hex". */
+void js_hex(struct ck_buf *b, const char *name, struct ck_span value);
+/* A string inside an array; {"bytes_hex":...} when it is not UTF-8. */
 void js_item(struct ck_buf *b, const char *value);
 
-/* Bytes for people: printable UTF-8 as it is, others as \xHH. */
+/* Bytes for people, on one line whatever they are: UTF-8 as it is, but
+ * controls, invisible characters and marks that turn the writing direction as
+ * \xHH, and a backslash as two. */
 void cli_show_bytes(struct ck_buf *b, struct ck_span value);
 
 #endif

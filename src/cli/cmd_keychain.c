@@ -7,38 +7,87 @@
 #include "keychain/keychain.h"
 #include "kc_show.h"
 
+enum { LIST = 1, FIND = 2, VERIFY = 4 };
+
 struct reading {
 	char path[CK_PATH_MAX];
 	const char *service, *account, *label, *class;
 	int password_fd, keyfile_fd, out_fd;
 };
 
+/* What find needs to know, by class. */
 static ck_err
-parse(struct cli *cli, int argc, char **argv, struct reading *ret)
+check_find(struct cli *cli, const struct reading *rd)
 {
-	const struct opt opts[] = {
-		{ "--service", OPT_TEXT, &ret->service },
-		{ "--account", OPT_TEXT, &ret->account },
-		{ "--label", OPT_TEXT, &ret->label },
-		{ "--class", OPT_TEXT, &ret->class },
-		{ "--password-fd", OPT_FD, &ret->password_fd },
-		{ "--unlock-key-fd", OPT_FD, &ret->keyfile_fd },
-		{ "--out-fd", OPT_FD, &ret->out_fd },
+	const char *missing = NULL;
+
+	if (strcmp(rd->class, "key") == 0) {
+		if (rd->label == NULL)
+			missing = "--class key needs --label";
+	} else if (strcmp(rd->class, "generic") == 0 ||
+	    strcmp(rd->class, "internet") == 0) {
+		if (rd->service == NULL || rd->account == NULL)
+			missing = "--service and --account are needed";
+	} else {
+		return ck_fail_set(&cli->fail, CK_USAGE, rd->class,
+		    "is no class; generic, internet and key are");
+	}
+	if (missing != NULL)
+		return ck_fail_set(&cli->fail, CK_USAGE, NULL, "%s", missing);
+	return CK_OK;
+}
+
+static ck_err
+check(struct cli *cli, const struct reading *rd)
+{
+	if (rd->password_fd >= 0 && rd->keyfile_fd >= 0)
+		return ck_fail_set(&cli->fail, CK_USAGE, NULL,
+		    "--password-fd and --unlock-key-fd exclude each other");
+	if (rd->out_fd >= 0 && (rd->out_fd == rd->password_fd ||
+	    rd->out_fd == rd->keyfile_fd))
+		return ck_fail_set(&cli->fail, CK_USAGE, "--out-fd",
+		    "needs a descriptor of its own");
+	/* A reason in JSON must not be taken for the secret. */
+	if (cli->json && rd->out_fd == 1)
+		return ck_fail_set(&cli->fail, CK_USAGE, NULL,
+		    "--json and --out-fd 1 exclude each other");
+	return CK_OK;
+}
+
+static ck_err
+parse(struct cli *cli, unsigned int sub, int argc, char **argv,
+    struct reading *ret)
+{
+	const struct opt_of all[] = {
+		{ { "--service", OPT_TEXT, &ret->service }, FIND },
+		{ { "--account", OPT_TEXT, &ret->account }, FIND },
+		{ { "--label", OPT_TEXT, &ret->label }, FIND },
+		{ { "--class", OPT_TEXT, &ret->class }, FIND },
+		{ { "--out-fd", OPT_FD, &ret->out_fd }, FIND },
+		{ { "--password-fd", OPT_FD, &ret->password_fd },
+		    LIST | FIND | VERIFY },
+		{ { "--unlock-key-fd", OPT_FD, &ret->keyfile_fd },
+		    LIST | FIND | VERIFY },
 	};
+	struct opt opts[sizeof(all) / sizeof(all[0])];
 	const char *words[1];
-	size_t n = 0;
+	size_t n = 0, nopts;
 	ck_err r;
 
 	memset(ret, 0, sizeof(*ret));
 	ret->class = "generic";
 	ret->password_fd = ret->keyfile_fd = ret->out_fd = -1;
-	r = cli_options(cli, argc, argv, opts, sizeof(opts) / sizeof(opts[0]),
-	    words, 1, &n);
+	nopts = cli_options_of(all, sizeof(all) / sizeof(all[0]), sub, opts);
+	r = cli_options(cli, argc, argv, opts, nopts, words, 1, &n);
 	if (r != CK_OK)
 		return r;
 	if (n != 1)
 		return ck_fail_set(&cli->fail, CK_USAGE, NULL,
 		    "the keychain file is missing");
+	if ((r = check(cli, ret)) != CK_OK)
+		return r;
+	if (sub == FIND && (r = check_find(cli, ret)) != CK_OK)
+		return r;
 	return cli_absolute(cli, words[0], ret->path);
 }
 
@@ -92,8 +141,9 @@ head_text(struct kc *kc, struct ck_buf *out)
 	struct kc_info info;
 
 	kc_info(kc, &info);
-	ck_buf_format(out, "%s\n  blob version 0x%x, commit %u, ",
-	    kc_path(kc), info.version, info.commit);
+	cli_show_bytes(out, CK_SPAN_TEXT(kc_path(kc)));
+	ck_buf_format(out, "\n  blob version 0x%x, commit %u, ",
+	    info.version, info.commit);
 	if (info.idle_timeout == 0x7fffffff)
 		ck_buf_text(out, "never locks by itself");
 	else
@@ -163,6 +213,7 @@ find_by(struct kc *kc, uint32_t relation, uint32_t attr, const char *text,
 	return r;
 }
 
+/* The words were checked by check_find(). */
 static ck_err
 find(struct cli *cli, const struct reading *rd, struct kc *kc,
     struct kc_record *ret)
@@ -170,26 +221,16 @@ find(struct cli *cli, const struct reading *rd, struct kc *kc,
 	struct ck_fail *fail = &cli->fail;
 	ck_err r;
 
-	if (strcmp(rd->class, "key") == 0) {
-		if (rd->label == NULL)
-			return ck_fail_set(fail, CK_USAGE, NULL,
-			    "--class key needs --label");
-		/* PrintName is column 1 of every key relation. */
+	/* PrintName is column 1 of every key relation. */
+	if (strcmp(rd->class, "key") == 0)
 		r = find_by(kc, KC_REL_SYMMETRIC_KEY, 1, rd->label, 0, NULL,
 		    ret, fail);
-	} else if (rd->service == NULL || rd->account == NULL) {
-		return ck_fail_set(fail, CK_USAGE, NULL,
-		    "--service and --account are needed");
-	} else if (strcmp(rd->class, "generic") == 0) {
-		r = kc_find(kc, CK_SPAN_TEXT(rd->service),
-		    CK_SPAN_TEXT(rd->account), ret, fail);
-	} else if (strcmp(rd->class, "internet") == 0) {
+	else if (strcmp(rd->class, "internet") == 0)
 		r = find_by(kc, KC_REL_INTERNET, 0x73727672U /* srvr */,
 		    rd->service, KC_ATTR_ACCOUNT, rd->account, ret, fail);
-	} else {
-		return ck_fail_set(fail, CK_USAGE, rd->class,
-		    "is no class; generic, internet and key are");
-	}
+	else
+		r = kc_find(kc, CK_SPAN_TEXT(rd->service),
+		    CK_SPAN_TEXT(rd->account), ret, fail);
 	if (r == CK_ABSENT)
 		(void)ck_fail_set(fail, r, kc_path(kc), "has no such item");
 	return r;
@@ -276,18 +317,26 @@ out:
 ck_err
 cmd_keychain(struct cli *cli, int argc, char **argv)
 {
+	static const struct {
+		const char *name;
+		unsigned int sub;
+		ck_err (*run)(struct cli *, const struct reading *);
+	} subs[] = {
+		{ "list", LIST, do_list },
+		{ "find", FIND, do_find },
+		{ "verify", VERIFY, do_verify },
+	};
 	struct reading rd;
 	ck_err r;
 
 	if (argc < 1)
 		return ck_fail_set(&cli->fail, CK_USAGE, NULL,
 		    "what to do with the keychain is missing");
-	if (strcmp(argv[0], "list") != 0 && strcmp(argv[0], "find") != 0 &&
-	    strcmp(argv[0], "verify") != 0)
-		return cmd_keychain_edit(cli, argv[0], argc - 1, argv + 1);
-	if ((r = parse(cli, argc - 1, argv + 1, &rd)) != CK_OK)
-		return r;
-	if (argv[0][0] == 'l')
-		return do_list(cli, &rd);
-	return argv[0][0] == 'f' ? do_find(cli, &rd) : do_verify(cli, &rd);
+	for (size_t i = 0; i < sizeof(subs) / sizeof(subs[0]); i++) {
+		if (strcmp(argv[0], subs[i].name) != 0)
+			continue;
+		r = parse(cli, subs[i].sub, argc - 1, argv + 1, &rd);
+		return r == CK_OK ? subs[i].run(cli, &rd) : r;
+	}
+	return cmd_keychain_edit(cli, argv[0], argc - 1, argv + 1);
 }

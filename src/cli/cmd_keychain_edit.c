@@ -22,33 +22,84 @@ struct editing {
 	int password_fd, secret_fd, new_password_fd;
 };
 
+enum { CREATE = 1, ADD = 2, UPDATE = 4, DELETE = 8, PASSWD = 16 };
+
+/* Each secret comes through a descriptor of its own: the first to be read
+ * would leave nothing for the second. */
 static ck_err
-parse(struct cli *cli, int argc, char **argv, struct editing *ret)
+check_fds(struct cli *cli, const struct editing *e)
 {
-	const struct opt opts[] = {
-		{ "--service", OPT_TEXT, &ret->service },
-		{ "--account", OPT_TEXT, &ret->account },
-		{ "--label", OPT_TEXT, &ret->label },
-		{ "--comment", OPT_TEXT, &ret->comment },
-		{ "--kind", OPT_TEXT, &ret->kind },
-		{ "--trust", OPT_LIST, &ret->trusted },
-		{ "--always-ask", OPT_FLAG, &ret->no_access },
-		{ "--blob-version", OPT_TEXT, &ret->blob_version },
-		{ "--lock-after", OPT_NUMBER, &ret->lock_after },
-		{ "--lock-on-sleep", OPT_TEXT, &ret->lock_on_sleep },
-		{ "--password-fd", OPT_FD, &ret->password_fd },
-		{ "--secret-fd", OPT_FD, &ret->secret_fd },
-		{ "--new-password-fd", OPT_FD, &ret->new_password_fd },
+	const int fd[] = { e->password_fd, e->secret_fd, e->new_password_fd };
+
+	for (size_t i = 0; i < 3; i++)
+		for (size_t j = 0; j < i; j++)
+			if (fd[i] >= 0 && fd[i] == fd[j])
+				return ck_fail_set(&cli->fail, CK_USAGE, NULL,
+				    "descriptor %d is given twice", fd[i]);
+	return CK_OK;
+}
+
+/* A login or System keychain is changed by macOS, or moved out of by migrate,
+ * never from here; whatever way its name is written. */
+static ck_err
+not_the_systems(struct cli *cli, const char *path)
+{
+	static const char *const dirs[] = {
+		"/Library/Keychains/", "/System/Library/Keychains/",
 	};
+	char real[CK_PATH_MAX];
+	bool ours = true;
+	ck_err r;
+
+	if ((r = ck_path_canonical(path, real, &cli->fail)) != CK_OK)
+		return r;
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
+		if (strncasecmp(real, dirs[i], strlen(dirs[i])) == 0)
+			ours = false;
+	if (ours && !ck_path_contains_nocase(path, "login.keychain") &&
+	    !ck_path_contains_nocase(real, "login.keychain"))
+		return CK_OK;
+	(void)ck_fail_set(&cli->fail, CK_REFUSED, path,
+	    "is a login or System keychain, which is never changed here");
+	ck_fail_next(&cli->fail, "use Keychain Access or security(1)");
+	return CK_REFUSED;
+}
+
+static ck_err
+parse(struct cli *cli, unsigned int sub, int argc, char **argv,
+    struct editing *ret)
+{
+	const struct opt_of all[] = {
+		{ { "--service", OPT_TEXT, &ret->service },
+		    ADD | UPDATE | DELETE },
+		{ { "--account", OPT_TEXT, &ret->account },
+		    ADD | UPDATE | DELETE },
+		{ { "--label", OPT_TEXT, &ret->label }, ADD | UPDATE },
+		{ { "--comment", OPT_TEXT, &ret->comment }, ADD | UPDATE },
+		{ { "--kind", OPT_TEXT, &ret->kind }, ADD | UPDATE },
+		{ { "--trust", OPT_LIST, &ret->trusted }, ADD },
+		{ { "--always-ask", OPT_FLAG, &ret->no_access }, ADD },
+		{ { "--blob-version", OPT_TEXT, &ret->blob_version }, CREATE },
+		{ { "--lock-after", OPT_NUMBER, &ret->lock_after },
+		    CREATE | UPDATE },
+		{ { "--lock-on-sleep", OPT_TEXT, &ret->lock_on_sleep },
+		    CREATE | UPDATE },
+		{ { "--password-fd", OPT_FD, &ret->password_fd },
+		    CREATE | ADD | UPDATE | DELETE | PASSWD },
+		{ { "--secret-fd", OPT_FD, &ret->secret_fd }, ADD | UPDATE },
+		{ { "--new-password-fd", OPT_FD, &ret->new_password_fd },
+		    PASSWD },
+	};
+	struct opt opts[sizeof(all) / sizeof(all[0])];
 	const char *words[1];
-	size_t n = 0;
+	size_t n = 0, nopts;
 	ck_err r;
 
 	memset(ret, 0, sizeof(*ret));
 	ret->lock_after = UNSET;
 	ret->password_fd = ret->secret_fd = ret->new_password_fd = -1;
-	r = cli_options(cli, argc, argv, opts, sizeof(opts) / sizeof(opts[0]),
-	    words, 1, &n);
+	nopts = cli_options_of(all, sizeof(all) / sizeof(all[0]), sub, opts);
+	r = cli_options(cli, argc, argv, opts, nopts, words, 1, &n);
 	if (r != CK_OK)
 		return r;
 	if (n != 1)
@@ -59,7 +110,10 @@ parse(struct cli *cli, int argc, char **argv, struct editing *ret)
 	    strcmp(ret->lock_on_sleep, "no") != 0)
 		return ck_fail_set(&cli->fail, CK_USAGE, "--lock-on-sleep",
 		    "wants yes or no");
-	return cli_absolute(cli, words[0], ret->path);
+	if ((r = check_fds(cli, ret)) != CK_OK ||
+	    (r = cli_absolute(cli, words[0], ret->path)) != CK_OK)
+		return r;
+	return not_the_systems(cli, ret->path);
 }
 
 static ck_err
@@ -114,8 +168,9 @@ open_edit(struct cli *cli, const struct editing *e, bool need_password,
 	/* The password first: a lock is not held while somebody types. */
 	if ((r = cli_password(cli, e->password_fd, &password)) != CK_OK)
 		goto out;
-	if ((r = kc_open_write(e->path, CK_IO_ONELINK, CK_WAIT_MS, &kc,
-	    &cli->fail)) != CK_OK)
+	/* Not somebody else's: the rename would make it ours. */
+	if ((r = kc_open_write(e->path, CK_IO_OWNER | CK_IO_ONELINK,
+	    CK_WAIT_MS, &kc, &cli->fail)) != CK_OK)
 		goto out;
 	if (password.p != NULL)
 		r = kc_unlock(kc, &password, &cli->fail);
@@ -171,6 +226,9 @@ do_add(struct cli *cli, const struct editing *e)
 	if ((r = need_names(cli, e)) != CK_OK ||
 	    (r = need(cli, e->secret_fd >= 0, "--secret-fd")) != CK_OK)
 		return r;
+	if (e->trusted.n > 0 && e->no_access)
+		return ck_fail_set(&cli->fail, CK_USAGE, NULL,
+		    "--trust and --always-ask exclude each other");
 	memset(&item, 0, sizeof(item));
 	memset(trusted, 0, sizeof(trusted));
 	item.service = CK_SPAN_TEXT(e->service);
@@ -261,6 +319,10 @@ do_update(struct cli *cli, const struct editing *e)
 		return update_settings(cli, e);
 	if ((r = need_names(cli, e)) != CK_OK)
 		return r;
+	if (e->lock_after != UNSET || e->lock_on_sleep != NULL)
+		return ck_fail_set(&cli->fail, CK_USAGE, NULL,
+		    "an item and the settings of the file are changed "
+		    "separately");
 	if (changes != 1)
 		return ck_fail_set(&cli->fail, CK_USAGE, NULL,
 		    "exactly one of --secret-fd, --label, --comment and "
@@ -304,9 +366,6 @@ do_passwd(struct cli *cli, const struct editing *e)
 	if ((r = need(cli, e->new_password_fd >= 0,
 	    "--new-password-fd")) != CK_OK)
 		return r;
-	if (e->new_password_fd == e->password_fd)
-		return ck_fail_set(&cli->fail, CK_USAGE, NULL,
-		    "the old and the new password need two descriptors");
 	if ((r = cli_password(cli, e->new_password_fd, &new)) != CK_OK)
 		return r;
 	if ((r = open_edit(cli, e, true, &kc)) == CK_OK &&
@@ -322,11 +381,13 @@ cmd_keychain_edit(struct cli *cli, const char *sub, int argc, char **argv)
 {
 	static const struct {
 		const char *name;
+		unsigned int sub;
 		ck_err (*run)(struct cli *, const struct editing *);
 	} subs[] = {
-		{ "create", do_create }, { "add", do_add },
-		{ "update", do_update }, { "delete", do_delete },
-		{ "passwd", do_passwd },
+		{ "create", CREATE, do_create }, { "add", ADD, do_add },
+		{ "update", UPDATE, do_update },
+		{ "delete", DELETE, do_delete },
+		{ "passwd", PASSWD, do_passwd },
 	};
 	struct editing e;
 	ck_err r;
@@ -334,9 +395,8 @@ cmd_keychain_edit(struct cli *cli, const char *sub, int argc, char **argv)
 	for (size_t i = 0; i < sizeof(subs) / sizeof(subs[0]); i++) {
 		if (strcmp(sub, subs[i].name) != 0)
 			continue;
-		if ((r = parse(cli, argc, argv, &e)) != CK_OK)
-			return r;
-		return subs[i].run(cli, &e);
+		r = parse(cli, subs[i].sub, argc, argv, &e);
+		return r == CK_OK ? subs[i].run(cli, &e) : r;
 	}
 	return ck_fail_set(&cli->fail, CK_USAGE, sub,
 	    "is nothing that can be done with a keychain");

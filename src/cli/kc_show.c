@@ -10,7 +10,9 @@ enum show_as {
 	AS_BYTES,
 	AS_WORD,
 	AS_CODE,         /* four characters in a word */
-	AS_DATE
+	AS_ALGORITHM,    /* a word that has a name */
+	AS_DATE,
+	AS_HEX           /* bytes that never are text */
 };
 
 struct column {
@@ -60,17 +62,17 @@ static const struct column appleshare[] = {
 /* In key relations the attribute id is the column. */
 static const struct column key[] = {
 	{ 1, "label", AS_BYTES },
-	{ 6, "hash", AS_BYTES },
+	{ 6, "application_label", AS_HEX },
 	{ 7, "application_tag", AS_BYTES },
-	{ 9, "algorithm", AS_WORD },
+	{ 9, "algorithm", AS_ALGORITHM },
 	{ 10, "bits", AS_WORD },
 };
 static const struct column certificate[] = {
 	{ CODE('l', 'a', 'b', 'l'), "label", AS_BYTES },
 	{ CODE('a', 'l', 'i', 's'), "alias", AS_BYTES },
 	{ CODE('c', 't', 'y', 'p'), "type", AS_WORD },
-	{ CODE('s', 'n', 'b', 'r'), "serial", AS_BYTES },
-	{ CODE('h', 'p', 'k', 'y'), "public_key_hash", AS_BYTES },
+	{ CODE('s', 'n', 'b', 'r'), "serial", AS_HEX },
+	{ CODE('h', 'p', 'k', 'y'), "public_key_hash", AS_HEX },
 };
 
 static const struct kind {
@@ -105,12 +107,42 @@ access_name(const struct kc_acl_info *info)
 	return "unknown";
 }
 
+/* The four characters of a code; false when it is a mere number. */
+static bool
+code_text(uint32_t word, char ret[5])
+{
+	uint8_t p[4];
+
+	ck_put_be32(p, word);
+	for (size_t i = 0; i < 4; i++) {
+		if (p[i] < 0x20 || p[i] > 0x7e)
+			return false;
+		ret[i] = (char)p[i];
+	}
+	ret[4] = '\0';
+	return true;
+}
+
+static const char *
+algorithm_name(uint32_t word)
+{
+	switch (word) {
+	case 17:
+		return "3DES";
+	case 42:
+		return "RSA";
+	case 0x80000001U:
+		return "AES";
+	default:
+		return NULL;
+	}
+}
+
 static void
 value_json(const struct column *c, const struct kc_value *v,
     struct ck_buf *out)
 {
-	char iso[CK_CLOCK_ISO_SIZE];
-	uint8_t code[4];
+	char iso[CK_CLOCK_ISO_SIZE], code[5];
 	int64_t when;
 
 	if (!v->present) {
@@ -119,14 +151,14 @@ value_json(const struct column *c, const struct kc_value *v,
 	}
 	switch (c->as) {
 	case AS_WORD:
+	case AS_ALGORITHM:
 		js_number(out, c->name, v->word);
 		return;
 	case AS_CODE:
-		ck_put_be32(code, v->word);
-		if (v->word == 0)
-			js_number(out, c->name, 0);
+		if (code_text(v->word, code))
+			js_text(out, c->name, code);
 		else
-			js_bytes(out, c->name, (struct ck_span){ code, 4 });
+			js_number(out, c->name, v->word);
 		return;
 	case AS_DATE:
 		if (kc_date_parse(v->bytes, &when)) {
@@ -135,34 +167,60 @@ value_json(const struct column *c, const struct kc_value *v,
 			return;
 		}
 		break;           /* no date: the bytes themselves */
+	case AS_HEX:
+		js_hex(out, c->name, v->bytes);
+		return;
 	case AS_BYTES:
 		break;
 	}
 	js_bytes(out, c->name, v->bytes);
 }
 
+/* Digits, and the text when it happens to be one: a key's label is a hash or
+ * a name, as its maker liked. */
+static void
+show_hex(struct ck_buf *out, struct ck_span s)
+{
+	bool text = true;
+
+	for (size_t i = 0; i < s.n; i++) {
+		ck_buf_format(out, "%02x", s.p[i]);
+		text = text && s.p[i] >= 0x20 && s.p[i] < 0x7f;
+	}
+	if (!text)
+		return;
+	ck_buf_text(out, " \"");
+	cli_show_bytes(out, s);
+	ck_buf_text(out, "\"");
+}
+
+/* A value on one line; nothing for one that says nothing. */
 static void
 value_text(const struct column *c, const struct kc_value *v,
     struct ck_buf *out)
 {
-	char iso[CK_CLOCK_ISO_SIZE];
-	uint8_t code[4];
+	char iso[CK_CLOCK_ISO_SIZE], code[5];
 	int64_t when;
 
-	if (!v->present)
+	if (!v->present || (c->as == AS_CODE && v->word == 0))
 		return;
-	ck_buf_format(out, "  %-15s ", c->name);
-	if (c->as == AS_WORD) {
+	ck_buf_format(out, "  %-17s ", c->name);
+	if (c->as == AS_CODE && code_text(v->word, code))
+		ck_buf_text(out, code);
+	else if (c->as == AS_ALGORITHM && algorithm_name(v->word) != NULL)
+		ck_buf_text(out, algorithm_name(v->word));
+	else if (c->as == AS_WORD || c->as == AS_CODE ||
+	    c->as == AS_ALGORITHM)
 		ck_buf_format(out, "%u", v->word);
-	} else if (c->as == AS_CODE) {
-		ck_put_be32(code, v->word);
-		cli_show_bytes(out, (struct ck_span){ code, 4 });
-	} else if (c->as == AS_DATE && kc_date_parse(v->bytes, &when)) {
+	else if (v->bytes.n == 0)
+		ck_buf_text(out, "(empty)");
+	else if (c->as == AS_HEX)
+		show_hex(out, v->bytes);
+	else if (c->as == AS_DATE && kc_date_parse(v->bytes, &when)) {
 		ck_clock_iso(when, iso);
 		ck_buf_text(out, iso);
-	} else {
+	} else
 		cli_show_bytes(out, v->bytes);
-	}
 	ck_buf_text(out, "\n");
 }
 
@@ -170,10 +228,10 @@ static void
 show_access(const struct kc_acl_info *info, bool json, struct ck_buf *out)
 {
 	if (!json) {
-		ck_buf_format(out, "  %-15s %s\n", "access",
+		ck_buf_format(out, "  %-17s %s\n", "access",
 		    access_name(info));
 		for (size_t i = 0; i < info->ntrusted; i++) {
-			ck_buf_format(out, "  %-15s ", "trusts");
+			ck_buf_format(out, "  %-17s ", "trusts");
 			cli_show_bytes(out, info->trusted[i]);
 			ck_buf_text(out, "\n");
 		}
@@ -188,6 +246,17 @@ show_access(const struct kc_acl_info *info, bool json, struct ck_buf *out)
 		js_shut(out, '}');
 	}
 	js_shut(out, ']');
+}
+
+/* verify makes a failure of it; a list goes on. */
+static void
+show_no_access(const struct ck_fail *fail, bool json, struct ck_buf *out)
+{
+	if (json)
+		js_text(out, "access", "damaged");
+	else
+		ck_buf_format(out, "  %-17s damaged: %s\n", "access",
+		    fail->why);
 }
 
 static ck_err
@@ -221,6 +290,8 @@ show_one(struct kc *kc, const struct kind *kind, const struct kc_record *rec,
 		r = kc_item_access(kc, rec, &info, fail);
 		if (r == CK_OK)
 			show_access(&info, json, out);
+		else if (r == CK_DAMAGED)
+			show_no_access(fail, json, out);
 		else if (r != CK_UNSUPPORTED)
 			return r;
 	}

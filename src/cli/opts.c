@@ -99,6 +99,18 @@ take(struct cli *cli, const struct opt *opt, const char *value, int argc,
 	return set(cli, opt, value);
 }
 
+size_t
+cli_options_of(const struct opt_of *all, size_t n, unsigned int sub,
+    struct opt *ret)
+{
+	size_t have = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if ((all[i].subs & sub) != 0)
+			ret[have++] = all[i].opt;
+	return have;
+}
+
 ck_err
 cli_options(struct cli *cli, int argc, char **argv, const struct opt *opts,
     size_t nopts, const char **words, size_t max, size_t *ret_words)

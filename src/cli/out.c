@@ -43,6 +43,19 @@ plain(const char *text, struct ck_buf *b)
 	cli_show_bytes(b, CK_SPAN_TEXT(text));
 }
 
+/* Sentences may quote names that are no UTF-8, or were cut in the middle of a
+ * character; the member keeps its name all the same. */
+static void
+report_text(struct ck_buf *b, const char *name, const char *text)
+{
+	struct ck_buf safe = CK_BUF_INIT;
+
+	plain(text, &safe);
+	js_bytes(b, name, ck_buf_view(&safe));
+	b->failed = b->failed || safe.failed;
+	ck_buf_free(&safe);
+}
+
 void
 cli_report(struct cli *cli, ck_err outcome)
 {
@@ -73,8 +86,8 @@ cli_report(struct cli *cli, ck_err outcome)
 	js_text(&b, "code", ck_err_code(outcome));
 	js_number(&b, "exit", ck_err_exit(outcome));
 	js_text(&b, "place", f->place);
-	js_text(&b, "message", why);
-	js_text(&b, "next", f->next);
+	report_text(&b, "message", why);
+	report_text(&b, "next", f->next);
 	js_shut(&b, '}');
 	ck_buf_text(&b, "\n");
 	if (!b.failed)
@@ -205,11 +218,17 @@ js_null(struct ck_buf *b, const char *name)
 void
 js_bytes(struct ck_buf *b, const char *name, struct ck_span value)
 {
-	if (is_utf8(value)) {
-		js_name(b, name);
-		quote(b, value);
+	if (!is_utf8(value)) {
+		js_hex(b, name, value);
 		return;
 	}
+	js_name(b, name);
+	quote(b, value);
+}
+
+void
+js_hex(struct ck_buf *b, const char *name, struct ck_span value)
+{
 	separate(b);
 	ck_buf_format(b, "\"%s_hex\":\"", name);
 	for (size_t i = 0; i < value.n; i++)
@@ -220,30 +239,66 @@ js_bytes(struct ck_buf *b, const char *name, struct ck_span value)
 void
 js_item(struct ck_buf *b, const char *value)
 {
-	separate(b);
-	quote(b, CK_SPAN_TEXT(value));
+	if (is_utf8(CK_SPAN_TEXT(value))) {
+		separate(b);
+		quote(b, CK_SPAN_TEXT(value));
+		return;
+	}
+	js_open(b, '{');
+	js_hex(b, "bytes", CK_SPAN_TEXT(value));
+	js_shut(b, '}');
+}
+
+/* The character of a sequence that utf8_at() found. */
+static uint32_t
+code_point(const uint8_t *p, size_t len)
+{
+	static const uint8_t mask[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
+	uint32_t c = p[0] & mask[len];
+
+	for (size_t i = 1; i < len; i++)
+		c = c << 6 | (p[i] & 0x3fU);
+	return c;
+}
+
+/* Can it make a terminal, or the reader of one, take it for something else?
+ * Controls, line separators, characters without width, and the marks that
+ * turn the writing direction. */
+static bool
+misleads(uint32_t c)
+{
+	static const struct {
+		uint32_t from, to;
+	} ranges[] = {
+		{ 0, 0x1f }, { 0x7f, 0x9f }, { 0xad, 0xad },
+		{ 0x61c, 0x61c }, { 0x180e, 0x180e }, { 0x200b, 0x200f },
+		{ 0x2028, 0x202e }, { 0x2060, 0x206f }, { 0xfe00, 0xfe0f },
+		{ 0xfeff, 0xfeff }, { 0xfff9, 0xfffb }, { 0xe0000, 0xe0fff },
+	};
+
+	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
+		if (c >= ranges[i].from && c <= ranges[i].to)
+			return true;
+	return false;
 }
 
 void
 cli_show_bytes(struct ck_buf *b, struct ck_span value)
 {
-	for (size_t i = 0; i < value.n;) {
-		size_t len = utf8_at(value.p + i, value.n - i);
-		uint8_t c = value.p[i];
+	for (size_t i = 0, len; i < value.n; i += len) {
+		const uint8_t *p = value.p + i;
+		bool hide;
 
-		/* C1 controls (U+0080 to U+009F) and the marks that turn the
-		 * writing direction can make a terminal lie. */
-		if (len == 1 ? c < 0x20 || c == 0x7f :
-		    len == 2 ? c == 0xc2 && value.p[i + 1] < 0xa0 :
-		    len == 3 && c == 0xe2 && (value.p[i + 1] == 0x80 ||
-		    value.p[i + 1] == 0x81) && value.p[i + 2] >= 0xa0)
-			len = 0;
-		if (len == 0) {
-			ck_buf_format(b, "\\x%02x", c);
-			i++;
-		} else {
-			ck_buf_bytes(b, value.p + i, len);
-			i += len;
-		}
+		len = utf8_at(p, value.n - i);
+		hide = len == 0 || misleads(code_point(p, len));
+		if (len == 0)
+			len = 1;
+		for (size_t j = 0; hide && j < len; j++)
+			ck_buf_format(b, "\\x%02x", p[j]);
+		/* So that no name can pass for the escape of another. */
+		if (p[0] == '\\')
+			ck_buf_text(b, "\\");
+		if (!hide)
+			ck_buf_bytes(b, p, len);
 	}
 }

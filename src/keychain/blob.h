@@ -33,16 +33,6 @@
 #define KC_ITEM_KEY_BYTES 24
 #define KC_LABEL_BYTES 20     /* "ssgp" and 16 random bytes */
 
-/*
- * At most KC_RANDOM_MAX fresh bytes for what is stored in the clear: IVs,
- * salts, signatures.  Keys come from ck_secret_random().  CK_IO when the
- * system's generator fails.
- */
-#define KC_RANDOM_MAX 64
-CK_MUST_USE ck_err kc_random(void *ret, size_t n);
-/* A new label: "ssgp" and 16 random bytes.  CK_IO. */
-CK_MUST_USE ck_err kc_label_random(uint8_t ret[KC_LABEL_BYTES]);
-
 /* The keys of an unlocked file.  kc_keys_wipe() takes a half-filled one. */
 struct kc_keys {
 	struct ck_secret encrypt;      /* 24 bytes, wraps the keys in the file */

@@ -195,9 +195,8 @@ kc_unlock_key_parse(const struct ck_secret *file, uint8_t ret_signature[16],
 {
 	ck_err r;
 
-	if ((r = kc_key_fits(file, UNLOCK_FILE_BYTES)) != CK_OK)
-		return CK_DAMAGED;
-	if (ck_get_be32(file->p) != KC_BLOB_MAGIC)
+	if (file->p == NULL || file->n != UNLOCK_FILE_BYTES ||
+	    ck_get_be32(file->p) != KC_BLOB_MAGIC)
 		return CK_DAMAGED;
 	if ((r = ck_secret_copy(file->p + 8, KC_MASTER_BYTES,
 	    ret_master)) != CK_OK)

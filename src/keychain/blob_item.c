@@ -23,20 +23,6 @@ kc_item_data_label(struct ck_span data, struct ck_span *ret_label)
 }
 
 ck_err
-kc_label_random(uint8_t ret[KC_LABEL_BYTES])
-{
-	uint8_t label[KC_LABEL_BYTES];
-	ck_err r;
-
-	memcpy(label, MARK, MARK_BYTES);
-	if ((r = kc_random(label + MARK_BYTES,
-	    KC_LABEL_BYTES - MARK_BYTES)) != CK_OK)
-		return r;
-	memcpy(ret, label, sizeof(label));
-	return CK_OK;
-}
-
-ck_err
 kc_item_data_open(struct ck_span data, const struct ck_secret *item_key,
     struct ck_secret *ret)
 {

@@ -8,7 +8,6 @@
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
-#include <openssl/rand.h>
 
 #include "blob.h"
 
@@ -299,17 +298,4 @@ kc_master_key(const struct ck_secret *password,
 out:
 	ck_secret_wipe(&s);
 	return r;
-}
-
-ck_err
-kc_random(void *ret, size_t n)
-{
-	uint8_t fresh[KC_RANDOM_MAX];
-
-	if (n > sizeof(fresh))
-		return CK_INTERNAL;
-	if (RAND_bytes(fresh, (int)n) != 1)
-		return CK_IO;
-	memcpy(ret, fresh, n);
-	return CK_OK;
 }

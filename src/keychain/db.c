@@ -139,8 +139,7 @@ table_place(struct kc_db *db, size_t i, size_t at, size_t end,
 	t->at = at;
 	t->size = ck_get_be32(db->src.p + at + KC_TAB_SIZE);
 	t->id = ck_get_be32(db->src.p + at + KC_TAB_ID);
-	if (t->size < KC_TAB_SLOT + KC_IXS_OFFSETS || t->size % 4 != 0 ||
-	    t->size > end - at)
+	if (t->size < KC_TAB_SLOT || t->size % 4 != 0 || t->size > end - at)
 		return kc_damaged(db, fail,
 		    "table %zu (0x%08x) has an impossible size of 0x%zx", i,
 		    (unsigned int)t->id, t->size);

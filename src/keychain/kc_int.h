@@ -8,7 +8,7 @@
 #include "keychain/keychain.h"
 
 /* Attributes of the widest relation (keys have 27), with room to spare. */
-#define KC_ATTRS_MAX 64
+#define KC_VALUES_MAX 64
 
 struct kc {
 	char path[CK_PATH_MAX];
@@ -26,7 +26,11 @@ struct kc {
 	bool writing;
 	bool begun;
 	bool creating;
+	bool torn;                   /* a change failed half-way */
+	bool committed;
 	mode_t mode;
+	struct ck_buf acl;           /* of the database, while creating */
+	struct ck_buf touched;       /* relation and number of changed items */
 };
 
 /* Open the parent directory and fill path, base and dirfd. */
@@ -43,6 +47,19 @@ CK_MUST_USE ck_err kc_need_keys(const struct kc *kc, struct ck_fail *fail);
 /* Start the write transaction of the table layer once; CK_INTERNAL for an
  * object that was opened for reading. */
 CK_MUST_USE ck_err kc_need_write(struct kc *kc, struct ck_fail *fail);
+
+/*
+ * The key record with that label, through the index or by reading all.
+ * *ret_found is 0, 1 or, when several claim it, more; *ret is written unless
+ * it is 0.
+ */
+CK_MUST_USE ck_err kc_label_key(struct kc *kc, struct ck_span label,
+    size_t *ret_found, struct kc_record *ret, struct ck_fail *fail);
+
+/* Version 0x200: CK_DAMAGED when the digest in an item's access list does not
+ * fit the attributes of its record. */
+CK_MUST_USE ck_err kc_check_digest(struct kc *kc,
+    const struct kc_record *rec, struct ck_span acl, struct ck_fail *fail);
 
 /* A value that is present. */
 struct kc_value kc_bytes_value(struct ck_span s);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <openssl/evp.h>
 
@@ -151,13 +152,22 @@ void
 kc_close(struct kc **kcp)
 {
 	struct kc *kc = *kcp;
+	char name[KC_LOCK_NAME_SIZE];
 
 	if (kc == NULL)
 		return;
 	kc_keys_wipe(&kc->keys);
 	ck_secret_wipe(&kc->master);
 	kc_db_free(&kc->db);
+	ck_buf_free(&kc->acl);
+	ck_buf_free(&kc->touched);
 	ck_io_close(&kc->fd);
+	/* Nothing stays behind of a file that was not made.  Whoever waits
+	 * for this lock finds it without a name and makes a new one. */
+	if (kc->creating && !kc->committed && kc->lockfd >= 0) {
+		kc_lock_name(kc->base, name);
+		(void)unlinkat(kc->dirfd, name, 0);
+	}
 	ck_io_close(&kc->lockfd);
 	ck_io_close(&kc->dirfd);
 	free(kc);
@@ -269,5 +279,8 @@ kc_need_keys(const struct kc *kc, struct ck_fail *fail)
 {
 	if (kc->unlocked)
 		return CK_OK;
-	return ck_fail_set(fail, CK_LOCKED, kc->path, "is locked");
+	(void)ck_fail_set(fail, CK_LOCKED, kc->path,
+	    "is locked and no password was given");
+	ck_fail_next(fail, "give its password with --password-fd N");
+	return CK_LOCKED;
 }

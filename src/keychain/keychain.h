@@ -75,7 +75,8 @@ CK_MUST_USE ck_err kc_find(struct kc *kc, struct ck_span service,
     struct ck_span account, struct kc_record *ret, struct ck_fail *fail);
 
 /* The symmetric-key record of a password item.  CK_DAMAGED: none (a
- * "zombie"), or several.  CK_UNSUPPORTED: the item has no key of its own. */
+ * "zombie"), or several that no index tells apart.  CK_UNSUPPORTED: the item
+ * has no key of its own. */
 CK_MUST_USE ck_err kc_item_key(struct kc *kc, const struct kc_record *item,
     struct kc_record *ret, struct ck_fail *fail);
 
@@ -104,7 +105,13 @@ CK_MUST_USE ck_err kc_item_access(struct kc *kc,
 CK_MUST_USE ck_err kc_verify(struct kc *kc, size_t *ret_keys,
     struct ck_fail *fail);
 
-/* --- Changes: only on an object of kc_open_write() or kc_create(). --- */
+/*
+ * --- Changes: only on an object of kc_open_write() or kc_create(). ---
+ *
+ * Reading still shows the file as it was opened, so an existing item can be
+ * changed once before kc_commit(); a second change of it is CK_UNSUPPORTED.
+ * When a change fails half-way, kc_commit() refuses to write (CK_INTERNAL).
+ */
 
 struct kc_new_item {
 	struct ck_span service;
@@ -126,17 +133,22 @@ CK_MUST_USE ck_err kc_add(struct kc *kc, const struct kc_new_item *item,
 /*
  * Give an item a new secret: new label bytes, item key and IVs; the access
  * list is carried over byte for byte, creation date and slots stay.
+ * CK_LOCKED; CK_DAMAGED when the old key or the digest of the attributes is
+ * not in order: nothing of ours goes on top of that.
  */
 CK_MUST_USE ck_err kc_set_secret(struct kc *kc, const struct kc_record *item,
     const struct ck_secret *secret, int64_t now, struct ck_fail *fail);
 
 /* Change one BLOB attribute (label, comment, kind, alias, ...) of an item;
- * a 0x200 digest is kept valid, which needs the keys (CK_LOCKED). */
+ * a 0x200 digest is kept valid, which needs the keys (CK_LOCKED) and a digest
+ * that was valid before (CK_DAMAGED).  CK_REFUSED: another item has the
+ * service and account this one would get. */
 CK_MUST_USE ck_err kc_set_attribute(struct kc *kc,
     const struct kc_record *item, uint32_t attr, struct ck_span value,
     int64_t now, struct ck_fail *fail);
 
-/* Remove an item and its key; needs no password, as on macOS. */
+/* Remove an item and its key; needs no password, as on macOS.  An item
+ * without a key goes too. */
 CK_MUST_USE ck_err kc_delete(struct kc *kc, const struct kc_record *item,
     struct ck_fail *fail);
 
@@ -179,7 +191,8 @@ CK_MUST_USE ck_err kc_create(const char *path, const struct kc_new_file *how,
 #define KC_LOCK_NAME_SIZE 12
 void kc_lock_name(const char *base, char ret[KC_LOCK_NAME_SIZE]);
 
-/* Seconds since 1970 of a 16-byte keychain date; false when it is none. */
+/* Seconds since 1970 of a 16-byte keychain date; false when it is none, or a
+ * day that its month does not have. */
 bool kc_date_parse(struct ck_span date, int64_t *ret);
 /* 16 bytes; times outside 1970 to 2069 are brought to the nearest end. */
 void kc_date_format(int64_t seconds, uint8_t ret[16]);

@@ -31,6 +31,34 @@ kc_need_write(struct kc *kc, struct ck_fail *fail)
 	return r;
 }
 
+/* An existing item is changed once: what is read for a second change would
+ * still be the file's content, and undo the first. */
+static ck_err
+once(struct kc *kc, const struct kc_record *item, struct ck_fail *fail)
+{
+	const uint8_t *p = kc->touched.p;
+
+	for (size_t i = 0; i < kc->touched.n; i += 8)
+		if (ck_get_be32(p + i) == item->relation &&
+		    ck_get_be32(p + i + 4) == item->number)
+			return ck_fail_set(fail, CK_UNSUPPORTED, kc->path,
+			    "an item cannot be changed twice in one step");
+	ck_buf_u32(&kc->touched, item->relation);
+	ck_buf_u32(&kc->touched, item->number);
+	if (ck_buf_ok(&kc->touched) != CK_OK)
+		return ck_fail_set(fail, CK_NOMEM, kc->path, "no memory");
+	return CK_OK;
+}
+
+/* The second half of a change: without it the first must not be written. */
+static ck_err
+second_half(struct kc *kc, ck_err r)
+{
+	if (r != CK_OK)
+		kc->torn = true;
+	return r;
+}
+
 /* The fresh random parts of one item. */
 struct item_parts {
 	uint8_t label[KC_LABEL_BYTES];
@@ -97,7 +125,7 @@ need_relation(struct kc *kc, uint32_t id, size_t attrs_min,
 	if (rel == NULL)
 		return ck_fail_set(fail, CK_DAMAGED, kc->path,
 		    "lacks the table 0x%08lx", (unsigned long)id);
-	if (rel->nattrs < attrs_min || rel->nattrs > KC_ATTRS_MAX)
+	if (rel->nattrs < attrs_min || rel->nattrs > KC_VALUES_MAX)
 		return ck_fail_set(fail, CK_UNSUPPORTED, kc->path,
 		    "the table 0x%08lx has %zu attributes", (unsigned long)id,
 		    rel->nattrs);
@@ -206,7 +234,7 @@ kc_add(struct kc *kc, const struct kc_new_item *item,
     const struct ck_secret *secret, struct ck_fail *fail)
 {
 	struct item_parts parts = { { 0 }, { 0 }, { 0 }, CK_SECRET_INIT };
-	struct kc_value values[KC_ATTRS_MAX], kvalues[27];
+	struct kc_value values[KC_VALUES_MAX], kvalues[27];
 	const struct kc_relation *rel, *krel;
 	struct ck_buf acl = CK_BUF_INIT, blob = CK_BUF_INIT,
 	    data = CK_BUF_INIT;
@@ -256,8 +284,8 @@ kc_add(struct kc *kc, const struct kc_new_item *item,
 	}
 	if (r != CK_OK)
 		goto out;
-	r = kc_db_insert(kc->db, KC_REL_SYMMETRIC_KEY, kvalues,
-	    ck_buf_view(&blob), &number, fail);
+	r = second_half(kc, kc_db_insert(kc->db, KC_REL_SYMMETRIC_KEY, kvalues,
+	    ck_buf_view(&blob), &number, fail));
 out:
 	ck_secret_wipe(&parts.key);
 	ck_buf_free(&acl);
@@ -289,7 +317,7 @@ static ck_err
 put_key(struct kc *kc, const struct kc_record *keyrec, const uint8_t *label,
     struct ck_span data, struct ck_fail *fail)
 {
-	struct kc_value values[KC_ATTRS_MAX];
+	struct kc_value values[KC_VALUES_MAX];
 	const struct kc_relation *rel;
 	struct ck_span name = { label, KC_LABEL_BYTES };
 	ck_err r;
@@ -306,13 +334,40 @@ put_key(struct kc *kc, const struct kc_record *keyrec, const uint8_t *label,
 	    data, fail);
 }
 
+/*
+ * Parse the key of an item that is about to change, and give its private
+ * ACL.  Nothing of ours goes on top of a key that does not authenticate, or
+ * under a digest that does not fit: it would look genuine afterwards.
+ */
+static ck_err
+prove_key(struct kc *kc, const struct kc_record *item,
+    const struct kc_record *keyrec, struct kc_key_blob *ret,
+    struct ck_secret *ret_acl, struct ck_fail *fail)
+{
+	struct ck_secret key = CK_SECRET_INIT;
+	ck_err r;
+
+	r = kc_key_blob_parse(keyrec->data, kc->path, ret, fail);
+	if (r != CK_OK)
+		return r;
+	if ((r = kc_item_key_open(ret, &kc->keys, &key)) == CK_OK) {
+		ck_secret_wipe(&key);
+		r = kc_key_blob_open(ret, &kc->keys, &key, ret_acl);
+	}
+	ck_secret_wipe(&key);
+	if (r != CK_OK)
+		return ck_fail_set(fail, r, kc->path,
+		    "a key does not pass its authentication check");
+	return kc_check_digest(kc, item, ret->public_acl, fail);
+}
+
 ck_err
 kc_set_secret(struct kc *kc, const struct kc_record *item,
     const struct ck_secret *secret, int64_t now, struct ck_fail *fail)
 {
 	struct item_parts parts = { { 0 }, { 0 }, { 0 }, CK_SECRET_INIT };
-	struct ck_secret old = CK_SECRET_INIT, private_acl = CK_SECRET_INIT;
-	struct kc_value values[KC_ATTRS_MAX];
+	struct ck_secret private_acl = CK_SECRET_INIT;
+	struct kc_value values[KC_VALUES_MAX];
 	struct ck_buf blob = CK_BUF_INIT, data = CK_BUF_INIT;
 	const struct kc_relation *rel;
 	struct kc_key_blob parsed;
@@ -324,15 +379,10 @@ kc_set_secret(struct kc *kc, const struct kc_record *item,
 	    (r = kc_need_write(kc, fail)) != CK_OK ||
 	    (r = kc_item_key(kc, item, &keyrec, fail)) != CK_OK)
 		return r;
-	if ((r = kc_key_blob_parse(keyrec.data, kc->path, &parsed,
-	    fail)) != CK_OK)
-		return r;
-	/* A key that does not authenticate is not replaced in passing. */
-	r = kc_key_blob_open(&parsed, &kc->keys, &old, &private_acl);
-	if (r != CK_OK)
-		return ck_fail_set(fail, r, kc->path,
-		    "a key does not pass its authentication check");
 	kc_date_format(now, date);
+	if ((r = prove_key(kc, item, &keyrec, &parsed, &private_acl,
+	    fail)) != CK_OK)
+		goto out;
 	if ((r = item_parts_make(&parts, fail)) != CK_OK)
 		goto out;
 	if ((r = new_key_blob(kc, &parts, parsed.public_acl, &private_acl,
@@ -347,12 +397,14 @@ kc_set_secret(struct kc *kc, const struct kc_record *item,
 	}
 	if ((r = touched_values(kc, item, date, &rel, values, fail)) != CK_OK)
 		goto out;
+	if ((r = once(kc, item, fail)) != CK_OK)
+		goto out;
 	if ((r = kc_db_update(kc->db, item->relation, item->number, values,
 	    ck_buf_view(&data), fail)) != CK_OK)
 		goto out;
-	r = put_key(kc, &keyrec, parts.label, ck_buf_view(&blob), fail);
+	r = second_half(kc, put_key(kc, &keyrec, parts.label,
+	    ck_buf_view(&blob), fail));
 out:
-	ck_secret_wipe(&old);
 	ck_secret_wipe(&private_acl);
 	ck_secret_wipe(&parts.key);
 	ck_buf_free(&blob);
@@ -360,13 +412,17 @@ out:
 	return r;
 }
 
-/* Keep the digest in the key's ACL equal to the changed attributes. */
+/*
+ * The key blob of an item whose attributes become values: its digest follows
+ * them.  Nothing is appended to out when the access list has none.
+ */
 static ck_err
-reseal(struct kc *kc, const struct kc_record *keyrec,
-    const struct kc_relation *rel, const struct kc_value *values,
-    struct ck_fail *fail)
+reseal(struct kc *kc, const struct kc_record *item,
+    const struct kc_record *keyrec, const struct kc_relation *rel,
+    const struct kc_value *values, struct ck_buf *out, struct ck_fail *fail)
 {
-	struct ck_buf acl = CK_BUF_INIT, blob = CK_BUF_INIT;
+	struct ck_secret private_acl = CK_SECRET_INIT;
+	struct ck_buf acl = CK_BUF_INIT;
 	uint8_t digest[KC_DIGEST_BYTES];
 	struct kc_acl_info info;
 	struct kc_key_blob parsed;
@@ -376,22 +432,25 @@ reseal(struct kc *kc, const struct kc_record *keyrec,
 	    fail)) != CK_OK)
 		return r;
 	kc_acl_inspect(parsed.public_acl, &info);
-	if (!info.has_digest && info.understood)
+	/* Only version 0x200 has digests; there an access list that cannot
+	 * be read may hide one. */
+	if (!info.has_digest &&
+	    (info.understood || parsed.version == KC_BLOB_V100))
 		return CK_OK;
 	if ((r = kc_need_keys(kc, fail)) != CK_OK)
 		return r;
-	/* Never put our own MAC under something that fails its old one. */
-	if ((r = kc_key_blob_check(&parsed, &kc->keys)) != CK_OK ||
-	    (r = kc_attr_digest(rel, values, digest)) != CK_OK ||
+	if ((r = prove_key(kc, item, keyrec, &parsed, &private_acl,
+	    fail)) != CK_OK)
+		goto out;
+	if ((r = kc_attr_digest(rel, values, digest)) != CK_OK ||
 	    (r = kc_acl_set_digest(parsed.public_acl, digest, &acl)) != CK_OK ||
 	    (r = kc_key_blob_reseal(&parsed, &kc->keys, ck_buf_view(&acl),
-	    &blob)) != CK_OK)
+	    out)) != CK_OK)
 		(void)ck_fail_set(fail, r, kc->path,
 		    "the integrity entry of an item cannot be renewed");
-	else
-		r = put_key(kc, keyrec, NULL, ck_buf_view(&blob), fail);
+out:
+	ck_secret_wipe(&private_acl);
 	ck_buf_free(&acl);
-	ck_buf_free(&blob);
 	return r;
 }
 
@@ -399,7 +458,8 @@ ck_err
 kc_set_attribute(struct kc *kc, const struct kc_record *item, uint32_t attr,
     struct ck_span value, int64_t now, struct ck_fail *fail)
 {
-	struct kc_value values[KC_ATTRS_MAX];
+	struct kc_value values[KC_VALUES_MAX];
+	struct ck_buf blob = CK_BUF_INIT;
 	const struct kc_relation *rel;
 	struct kc_record keyrec;
 	struct ck_span label;
@@ -418,13 +478,22 @@ kc_set_attribute(struct kc *kc, const struct kc_record *item, uint32_t attr,
 		    "the attribute 0x%08lx cannot be set", (unsigned long)attr);
 	values[col] = kc_bytes_value(value);
 	if (kc_item_data_label(item->data, &label)) {
-		if ((r = kc_item_key(kc, item, &keyrec, fail)) != CK_OK)
-			return r;
-		if ((r = reseal(kc, &keyrec, rel, values, fail)) != CK_OK)
-			return r;
+		if ((r = kc_item_key(kc, item, &keyrec, fail)) != CK_OK ||
+		    (r = reseal(kc, item, &keyrec, rel, values, &blob,
+		    fail)) != CK_OK)
+			goto out;
 	}
-	return kc_db_update(kc->db, item->relation, item->number, values,
-	    item->data, fail);
+	if ((r = once(kc, item, fail)) != CK_OK)
+		goto out;
+	if ((r = kc_db_update(kc->db, item->relation, item->number, values,
+	    item->data, fail)) != CK_OK)
+		goto out;
+	if (blob.n > 0)
+		r = second_half(kc, put_key(kc, &keyrec, NULL,
+		    ck_buf_view(&blob), fail));
+out:
+	ck_buf_free(&blob);
+	return r;
 }
 
 ck_err
@@ -432,15 +501,23 @@ kc_delete(struct kc *kc, const struct kc_record *item, struct ck_fail *fail)
 {
 	struct kc_record keyrec;
 	struct ck_span label;
-	bool has_key = kc_item_data_label(item->data, &label);
+	size_t keys = 0;
 	ck_err r;
 
 	if ((r = kc_need_write(kc, fail)) != CK_OK)
 		return r;
-	if (has_key && (r = kc_item_key(kc, item, &keyrec, fail)) != CK_OK)
+	/* An item whose key is missing can only go. */
+	if (kc_item_data_label(item->data, &label) &&
+	    (r = kc_label_key(kc, label, &keys, &keyrec, fail)) != CK_OK)
+		return r;
+	if (keys > 1)
+		return ck_fail_set(fail, CK_DAMAGED, kc->path,
+		    "several key records claim the same item");
+	if ((r = once(kc, item, fail)) != CK_OK)
 		return r;
 	if ((r = kc_db_delete(kc->db, item->relation, item->number,
-	    fail)) != CK_OK || !has_key)
+	    fail)) != CK_OK || keys == 0)
 		return r;
-	return kc_db_delete(kc->db, keyrec.relation, keyrec.number, fail);
+	return second_half(kc, kc_db_delete(kc->db, keyrec.relation,
+	    keyrec.number, fail));
 }

@@ -162,16 +162,20 @@ key_by_index(struct kc *kc, struct ck_span label, bool *ret_hit,
 	return r;
 }
 
-static ck_err
-key_by_scan(struct kc *kc, struct ck_span label, struct kc_record *ret,
-    struct ck_fail *fail)
+ck_err
+kc_label_key(struct kc *kc, struct ck_span label, size_t *ret_found,
+    struct kc_record *ret, struct ck_fail *fail)
 {
 	struct kc_record rec;
 	uint32_t number = 0;
 	size_t found = 0;
-	bool match;
+	bool match = false;
 	ck_err r;
 
+	if (key_by_index(kc, label, &match, ret) == CK_OK && match) {
+		*ret_found = 1;
+		return CK_OK;
+	}
 	while ((r = kc_db_next(kc->db, KC_REL_SYMMETRIC_KEY, &number, &rec,
 	    fail)) == CK_OK) {
 		if ((r = label_matches(kc, &rec, label, &match,
@@ -182,35 +186,38 @@ key_by_scan(struct kc *kc, struct ck_span label, struct kc_record *ret,
 	}
 	if (r != CK_ABSENT)
 		return r;
-	if (found == 1)
-		return CK_OK;
-	return ck_fail_set(fail, CK_DAMAGED, kc->path, found == 0 ?
-	    "an item has no key record" :
-	    "several key records claim the same item");
+	*ret_found = found;
+	return CK_OK;
 }
 
 ck_err
 kc_item_key(struct kc *kc, const struct kc_record *item,
     struct kc_record *ret, struct ck_fail *fail)
 {
+	struct kc_record key;
 	struct ck_span label;
-	bool hit = false;
+	size_t found = 0;
+	ck_err r;
 
 	if (!kc_item_data_label(item->data, &label))
 		return ck_fail_set(fail, CK_UNSUPPORTED, kc->path,
 		    "the item is stored without a key of its own");
-	if (key_by_index(kc, label, &hit, ret) == CK_OK && hit)
-		return CK_OK;
-	return key_by_scan(kc, label, ret, fail);
+	if ((r = kc_label_key(kc, label, &found, &key, fail)) != CK_OK)
+		return r;
+	if (found != 1)
+		return ck_fail_set(fail, CK_DAMAGED, kc->path, found == 0 ?
+		    "an item has no key record" :
+		    "several key records claim the same item");
+	*ret = key;
+	return CK_OK;
 }
 
-/* Version 0x200: the digest in the key's ACL covers the item's attributes. */
-static ck_err
-check_digest(struct kc *kc, const struct kc_record *rec,
+ck_err
+kc_check_digest(struct kc *kc, const struct kc_record *rec,
     struct ck_span acl, struct ck_fail *fail)
 {
 	const struct kc_relation *rel = kc_db_relation(kc->db, rec->relation);
-	struct kc_value values[KC_ATTRS_MAX];
+	struct kc_value values[KC_VALUES_MAX];
 	uint8_t digest[KC_DIGEST_BYTES];
 	struct kc_acl_info info;
 	ck_err r;
@@ -218,7 +225,7 @@ check_digest(struct kc *kc, const struct kc_record *rec,
 	kc_acl_inspect(acl, &info);
 	if (!info.has_digest)
 		return CK_OK;
-	if (rel == NULL || rel->nattrs > KC_ATTRS_MAX)
+	if (rel == NULL || rel->nattrs > KC_VALUES_MAX)
 		return ck_fail_set(fail, CK_UNSUPPORTED, kc->path,
 		    "an item has more attributes than are known");
 	if ((r = kc_db_values(kc->db, rec, values, fail)) != CK_OK)
@@ -233,9 +240,12 @@ check_digest(struct kc *kc, const struct kc_record *rec,
 	return CK_OK;
 }
 
-/* Parse a key record's blob, check its MAC and unwrap it. */
+/*
+ * Parse a key record's blob, check its MAC and unwrap it.  of_item: nothing
+ * but an authenticated item key will do.
+ */
 static ck_err
-open_key(struct kc *kc, const struct kc_record *rec,
+open_key(struct kc *kc, const struct kc_record *rec, bool of_item,
     struct kc_key_blob *ret_blob, struct ck_secret *ret,
     struct ck_fail *fail)
 {
@@ -249,7 +259,11 @@ open_key(struct kc *kc, const struct kc_record *rec,
 	if (ret_blob->cleartext && rec->relation != KC_REL_PUBLIC_KEY)
 		return ck_fail_set(fail, CK_DAMAGED, kc->path,
 		    "a secret key is marked as cleartext");
-	r = kc_key_blob_open(ret_blob, &kc->keys, ret, NULL);
+	r = of_item ? kc_item_key_open(ret_blob, &kc->keys, ret) :
+	    kc_key_blob_open(ret_blob, &kc->keys, ret, NULL);
+	if (r == CK_NOMEM)
+		return ck_fail_set(fail, r, kc->path,
+		    "no secure memory for a key");
 	if (r != CK_OK)
 		return ck_fail_set(fail, r, kc->path,
 		    "a key does not pass its authentication check");
@@ -276,9 +290,9 @@ kc_item_secret(struct kc *kc, const struct kc_record *item,
 	}
 	if ((r = kc_item_key(kc, item, &keyrec, fail)) != CK_OK)
 		return r;
-	if ((r = open_key(kc, &keyrec, &blob, &key, fail)) != CK_OK)
+	if ((r = open_key(kc, &keyrec, true, &blob, &key, fail)) != CK_OK)
 		goto out;
-	if ((r = check_digest(kc, item, blob.public_acl, fail)) != CK_OK)
+	if ((r = kc_check_digest(kc, item, blob.public_acl, fail)) != CK_OK)
 		goto out;
 	r = kc_item_data_open(item->data, &key, ret);
 	if (r != CK_OK)
@@ -316,11 +330,11 @@ kc_key_raw(struct kc *kc, const struct kc_record *rec,
 	bool of_item = false;
 	ck_err r;
 
-	if ((r = open_key(kc, rec, &blob, &key, fail)) != CK_OK)
+	if ((r = open_key(kc, rec, false, &blob, &key, fail)) != CK_OK)
 		return r;
 	/* An item key's digest covers its item, not itself. */
 	if ((r = is_item_key(kc, rec, &of_item, fail)) == CK_OK && !of_item)
-		r = check_digest(kc, rec, blob.public_acl, fail);
+		r = kc_check_digest(kc, rec, blob.public_acl, fail);
 	if (r == CK_OK)
 		ck_secret_move(ret, &key);
 	ck_secret_wipe(&key);

@@ -115,6 +115,18 @@ days_from_civil(int64_t y, int64_t m, int64_t d)
 	return era * 146097 + doe - 719468;
 }
 
+static int
+days_in_month(int y, int m)
+{
+	static const int days[] = {
+		31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31
+	};
+
+	if (m == 2 && (y % 4 == 0 && (y % 100 != 0 || y % 400 == 0)))
+		return 29;
+	return days[m - 1];
+}
+
 bool
 kc_date_parse(struct ck_span date, int64_t *ret)
 {
@@ -129,8 +141,8 @@ kc_date_parse(struct ck_span date, int64_t *ret)
 	h = digits(p + 8, 2);
 	mi = digits(p + 10, 2);
 	s = digits(p + 12, 2);
-	if (y < 0 || mo < 1 || mo > 12 || d < 1 || d > 31 || h < 0 ||
-	    h > 23 || mi < 0 || mi > 59 || s < 0 || s > 59)
+	if (y < 0 || mo < 1 || mo > 12 || d < 1 || d > days_in_month(y, mo) ||
+	    h < 0 || h > 23 || mi < 0 || mi > 59 || s < 0 || s > 59)
 		return false;
 	*ret = days_from_civil(y, mo, d) * 86400 + h * 3600 + mi * 60 + s;
 	return true;

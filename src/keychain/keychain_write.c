@@ -26,12 +26,17 @@ put_blob(struct kc *kc, const struct kc_db_blob *blob,
 		    "the database blob cannot be encrypted");
 		goto out;
 	}
-	if (kc->creating)
+	if (kc->blob_record.relation != KC_REL_DB_BLOB) {
 		r = kc_db_insert(kc->db, KC_REL_DB_BLOB, NULL,
 		    ck_buf_view(&out), &number, fail);
-	else
+		if (r == CK_OK) {
+			kc->blob_record.relation = KC_REL_DB_BLOB;
+			kc->blob_record.number = number;
+		}
+	} else {
 		r = kc_db_update(kc->db, KC_REL_DB_BLOB,
 		    kc->blob_record.number, NULL, ck_buf_view(&out), fail);
+	}
 out:
 	ck_buf_free(&out);
 	return r;
@@ -94,6 +99,8 @@ static ck_err
 still_same(const struct kc *kc, struct ck_fail *fail)
 {
 	struct stat st;
+	uint8_t word[4];
+	ck_err r;
 
 	if (fstatat(kc->dirfd, kc->base, &st, AT_SYMLINK_NOFOLLOW) != 0)
 		return ck_fail_set(fail, CK_CHANGED, kc->path,
@@ -104,7 +111,14 @@ still_same(const struct kc *kc, struct ck_fail *fail)
 		return ck_fail_set(fail, CK_CHANGED, kc->path,
 		    "was changed by another program that did not take the "
 		    "lock");
-	return CK_OK;
+	/* The same file at the same second: its writers change the commit
+	 * counter, the last word, with every commit. */
+	r = ck_io_pread(kc->fd, word, sizeof(word),
+	    (uint64_t)st.st_size - sizeof(word), kc->path, fail);
+	if (r == CK_OK && ck_get_be32(word) != kc_db_commit(kc->db))
+		r = ck_fail_set(fail, CK_CHANGED, kc->path,
+		    "was written by another program meanwhile");
+	return r;
 }
 
 /* The bytes about to be written must be a keychain that we would accept. */
@@ -119,7 +133,11 @@ prove(const struct kc *kc, const struct ck_buf *bytes, struct ck_fail *fail)
 		r = kc_db_verify(db, fail);
 	kc_db_free(&db);
 	/* Our own output being damaged is our fault, not the file's. */
-	return r == CK_DAMAGED ? CK_INTERNAL : r;
+	if (r == CK_DAMAGED)
+		r = ck_fail_set(fail, CK_INTERNAL, kc->path,
+		    "what was to be written would be damaged; the file stays "
+		    "as it is");
+	return r;
 }
 
 ck_err
@@ -131,6 +149,10 @@ kc_commit(struct kc *kc, struct ck_fail *fail)
 
 	if ((r = kc_need_write(kc, fail)) != CK_OK)
 		return r;
+	if (kc->torn || kc->committed)
+		return ck_fail_set(fail, CK_INTERNAL, kc->path, kc->torn ?
+		    "a change failed half-way, so none is written" :
+		    "the changes were written already");
 	if ((r = kc_db_serialise(kc->db, false, &bytes, fail)) != CK_OK)
 		goto out;
 	if ((r = prove(kc, &bytes, fail)) != CK_OK)
@@ -141,6 +163,8 @@ kc_commit(struct kc *kc, struct ck_fail *fail)
 		goto out;
 	r = ck_io_replace_how(kc->dirfd, kc->base, kc->path, bytes.p, bytes.n,
 	    kc->mode, kc->creating ? (gid_t)-1 : kc->st.st_gid, how, fail);
+	if (r == CK_OK)
+		kc->committed = true;
 out:
 	ck_buf_free(&bytes);
 	return r;
@@ -162,8 +186,7 @@ name_allowed(const char *path, struct ck_fail *fail)
 /* Fill the blob's fields of a new file. */
 static ck_err
 new_blob(struct kc *kc, const struct kc_new_file *how,
-    const struct ck_secret *password, struct ck_buf *acl,
-    struct ck_fail *fail)
+    const struct ck_secret *password, struct ck_fail *fail)
 {
 	struct kc_db_blob *blob = &kc->blob;
 	ck_err r;
@@ -172,10 +195,10 @@ new_blob(struct kc *kc, const struct kc_new_file *how,
 	blob->version = how->version;
 	blob->idle_timeout = how->idle_timeout;
 	blob->lock_on_sleep = how->lock_on_sleep ? 1 : 0;
-	kc_acl_open(acl);
-	if ((r = ck_buf_ok(acl)) != CK_OK)
+	kc_acl_open(&kc->acl);
+	if ((r = ck_buf_ok(&kc->acl)) != CK_OK)
 		return ck_fail_set(fail, r, kc->path, "no memory");
-	blob->public_acl = ck_buf_view(acl);
+	blob->public_acl = ck_buf_view(&kc->acl);
 	if ((r = random_bytes(blob->signature, sizeof(blob->signature),
 	    fail)) != CK_OK ||
 	    (r = random_bytes(blob->salt, sizeof(blob->salt), fail)) != CK_OK ||
@@ -197,7 +220,6 @@ kc_create(const char *path, const struct kc_new_file *how,
     struct ck_fail *fail)
 {
 	struct kc *kc = kc_alloc();
-	struct ck_buf acl = CK_BUF_INIT;
 	struct stat st;
 	ck_err r;
 
@@ -221,12 +243,10 @@ kc_create(const char *path, const struct kc_new_file *how,
 	kc->mode = how->mode;
 	if ((r = kc_db_new(&kc->db, fail)) != CK_OK)
 		goto out;
-	if ((r = new_blob(kc, how, password, &acl, fail)) != CK_OK)
+	if ((r = new_blob(kc, how, password, fail)) != CK_OK)
 		goto out;
 	r = put_blob(kc, &kc->blob, &kc->master, fail);
-	kc->blob.public_acl = (struct ck_span)CK_SPAN_NONE;
 out:
-	ck_buf_free(&acl);
 	if (r == CK_OK)
 		*ret = kc;
 	else

@@ -138,18 +138,25 @@ next_step(ck_err code, struct ck_fail *fail)
 	}
 }
 
-ck_err
-ck_rec_fail(sqlite3 *db, const char *path, int rc, const char *doing,
-    struct ck_fail *fail)
+/* An errno belongs to these two only; else it is an old one.  SQLite keeps
+ * one itself, but not when a commit failed. */
+static int
+errno_behind(sqlite3 *db, int rc, int sys)
 {
 	int primary = rc & 0xff;
-	int sys = 0;
+
+	if (primary != SQLITE_IOERR && primary != SQLITE_CANTOPEN)
+		return 0;
+	return sys != 0 || db == NULL ? sys : sqlite3_system_errno(db);
+}
+
+ck_err
+ck_rec_fail_step(sqlite3 *db, const char *path, int rc, int sys,
+    const char *doing, struct ck_fail *fail)
+{
 	ck_err code;
 
-	/* SQLite keeps the errno of these two only; else it is an old one. */
-	if (db != NULL && (primary == SQLITE_IOERR ||
-	    primary == SQLITE_CANTOPEN))
-		sys = sqlite3_system_errno(db);
+	sys = errno_behind(db, rc, sys);
 	code = ck_rec_map(rc, sys);
 	if (rc == SQLITE_READONLY_ROLLBACK) {
 		(void)ck_fail_set(fail, code, path, "cannot %s: a change was "
@@ -161,12 +168,19 @@ ck_rec_fail(sqlite3 *db, const char *path, int rc, const char *doing,
 	/* The text of a constraint is ours; those of the rest are SQLite's. */
 	(void)ck_fail_set(fail, code, path, "%scannot %s: %s",
 	    code == CK_DAMAGED ? "records damaged: " : "", doing,
-	    primary == SQLITE_CONSTRAINT && db != NULL ?
+	    (rc & 0xff) == SQLITE_CONSTRAINT && db != NULL ?
 	    sqlite3_errmsg(db) : sqlite3_errstr(rc));
 	if (fail != NULL)
 		fail->sys = sys;
 	next_step(code, fail);
 	return code;
+}
+
+ck_err
+ck_rec_fail(sqlite3 *db, const char *path, int rc, const char *doing,
+    struct ck_fail *fail)
+{
+	return ck_rec_fail_step(db, path, rc, 0, doing, fail);
 }
 
 ck_err

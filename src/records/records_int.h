@@ -46,6 +46,9 @@ ck_err ck_rec_map(int rc, int sys);
 /* Record why a call on db failed with rc.  doing says what was tried. */
 ck_err ck_rec_fail(sqlite3 *db, const char *path, int rc, const char *doing,
     struct ck_fail *fail);
+/* The same after a step that left errno at sys, which was 0 before it. */
+ck_err ck_rec_fail_step(sqlite3 *db, const char *path, int rc, int sys,
+    const char *doing, struct ck_fail *fail);
 /* The same for SQL whose text is constant and right for our schema: an error
  * in it means that the file has another one, CK_DAMAGED. */
 ck_err ck_rec_fail_text(sqlite3 *db, const char *path, int rc,
@@ -101,7 +104,7 @@ CK_MUST_USE ck_err ck_rec_change(struct ck_records *rec, enum ck_rec_st st,
 CK_MUST_USE ck_err ck_rec_prepare(struct ck_records *rec, enum ck_rec_st st,
     struct ck_fail *fail);
 /* Run a prepared statement without values; true when it did its work. */
-CK_MUST_USE bool ck_rec_run_quietly(struct ck_records *rec, enum ck_rec_st st);
+bool ck_rec_run_quietly(struct ck_records *rec, enum ck_rec_st st);
 void ck_rec_finalize(struct ck_records *rec);
 
 /* ---- value.c ---- */

@@ -48,7 +48,7 @@
 	"  JOIN store s ON s.id = q.store"                                   \
 	"  WHERE q.credential = NEW.name AND s.kind = 'dedicated');"
 
-static const char tables[] =
+static const char *const schema[] = {
 "CREATE TABLE credential ("
 " name TEXT PRIMARY KEY NOT NULL" NAME("name") ","
 " service TEXT NOT NULL" TEXT("service", "255") ","
@@ -59,7 +59,7 @@ static const char tables[] =
 " generation INTEGER NOT NULL CHECK (generation >= 0),"
 " fingerprint TEXT NOT NULL DEFAULT ''" HEX("fingerprint")
     TEXT("fingerprint", "64")
-") STRICT, WITHOUT ROWID;"
+") STRICT, WITHOUT ROWID",
 
 "CREATE TABLE store ("
 " id INTEGER PRIMARY KEY NOT NULL CHECK (id > 0),"
@@ -69,9 +69,9 @@ static const char tables[] =
 " device INTEGER NOT NULL,"
 " inode INTEGER NOT NULL,"
 " UNIQUE (kind, path)"
-") STRICT;"
+") STRICT",
 "CREATE UNIQUE INDEX store_one_dedicated ON store (kind)"
-" WHERE kind = 'dedicated';"
+" WHERE kind = 'dedicated'",
 
 "CREATE TABLE principal ("
 " id TEXT PRIMARY KEY NOT NULL" NAME("id") ","
@@ -81,7 +81,7 @@ static const char tables[] =
 " reader INTEGER NOT NULL CHECK (reader IN (0, 1)),"
 " writer INTEGER NOT NULL CHECK (writer IN (0, 1)),"
 " CHECK (reader + writer > 0)"
-") STRICT, WITHOUT ROWID;"
+") STRICT, WITHOUT ROWID",
 
 "CREATE TABLE precedence ("
 " credential TEXT NOT NULL REFERENCES credential (name),"
@@ -92,15 +92,15 @@ static const char tables[] =
 " PRIMARY KEY (credential, principal, role, rank),"
 " UNIQUE (credential, principal, role, store),"
 " CHECK (role = 'reader' OR rank = 0)"
-") STRICT, WITHOUT ROWID;"
-"CREATE INDEX precedence_store ON precedence (store);"
+") STRICT, WITHOUT ROWID",
+"CREATE INDEX precedence_store ON precedence (store)",
 
 "CREATE TABLE protected ("
 " path TEXT PRIMARY KEY NOT NULL" PATH("path") ","
 " kind TEXT NOT NULL CHECK (kind IN ('directory', 'file')),"
 " deny TEXT NOT NULL CHECK (deny IN ('read+write', 'write')),"
 " why TEXT NOT NULL" TEXT("why", "127")
-") STRICT, WITHOUT ROWID;"
+") STRICT, WITHOUT ROWID",
 
 "CREATE TABLE journal ("
 " slot INTEGER PRIMARY KEY NOT NULL CHECK (slot = 1),"
@@ -111,7 +111,7 @@ static const char tables[] =
 " to_generation INTEGER NOT NULL CHECK (to_generation >= 0),"
 " at TEXT NOT NULL" TIME("at") ","
 " credential TEXT NOT NULL" TEXT("credential", "63")
-") STRICT;"
+") STRICT",
 
 "CREATE TABLE event ("
 " seq INTEGER PRIMARY KEY NOT NULL CHECK (seq > 0),"
@@ -119,26 +119,25 @@ static const char tables[] =
 " what TEXT NOT NULL CHECK (what <> '')" TEXT("what", "63") ","
 " detail TEXT NOT NULL" TEXT("detail", "1535") ","
 " prev TEXT NOT NULL CHECK (length(prev) = 64)" HEX("prev")
-") STRICT;"
+") STRICT",
 
 "CREATE TABLE setting ("
 " name TEXT PRIMARY KEY NOT NULL" NAME("name") ","
 " value TEXT NOT NULL" TEXT("value", "1023")
-") STRICT, WITHOUT ROWID;"
+") STRICT, WITHOUT ROWID",
 
 "CREATE TABLE seal ("
 " generation INTEGER PRIMARY KEY NOT NULL CHECK (generation >= 0),"
 " mac BLOB NOT NULL CHECK (length(mac) = 32)"
-") STRICT;"
+") STRICT",
 
 "CREATE VIEW reader_order"
 " (credential, principal, role, rank, kind, path, decides) AS"
 " SELECT q.credential, q.principal, q.role, q.rank, s.kind, s.path,"
 "  q.rank = 0"
 " FROM precedence q JOIN store s ON s.id = q.store"
-" ORDER BY q.credential, q.principal, q.role, q.rank;";
+" ORDER BY q.credential, q.principal, q.role, q.rank",
 
-static const char precedence_rules[] =
 "CREATE TRIGGER precedence_insert BEFORE INSERT ON precedence BEGIN"
 ABORT("this rank or this store is there already")
 " WHERE EXISTS (SELECT 1 FROM precedence q"
@@ -163,11 +162,11 @@ ABORT("a credential in state broker has no dedicated store; state migrating "
     "comes first")
 " WHERE (SELECT state FROM credential WHERE name = NEW.credential) = 'broker'"
 "  AND (SELECT kind FROM store WHERE id = NEW.store) = 'dedicated';"
-"END;"
+"END",
 
 "CREATE TRIGGER precedence_update BEFORE UPDATE ON precedence BEGIN"
 ABORT("precedence rows are replaced and never edited") ";"
-"END;"
+"END",
 
 "CREATE TRIGGER precedence_delete BEFORE DELETE ON precedence"
 " WHEN OLD.rank = 0 AND (SELECT state FROM credential"
@@ -175,27 +174,26 @@ ABORT("precedence rows are replaced and never edited") ";"
 " BEGIN"
 ABORT("a dedicated credential keeps its first store; state restoring comes "
     "first") ";"
-"END;"
+"END",
 
 /* What stood behind rank 0 goes with it, so that no order has a gap. */
 "CREATE TRIGGER precedence_deleted AFTER DELETE ON precedence"
 " WHEN OLD.rank = 0 BEGIN"
 " DELETE FROM precedence WHERE credential = OLD.credential"
 "  AND principal = OLD.principal AND role = OLD.role;"
-"END;";
+"END",
 
-static const char row_rules[] =
 "CREATE TRIGGER credential_insert BEFORE INSERT ON credential BEGIN"
 STATE_RULES
-"END;"
+"END",
 "CREATE TRIGGER credential_update BEFORE UPDATE ON credential BEGIN"
 ABORT("a credential keeps its name") " WHERE NEW.name <> OLD.name;"
 STATE_RULES
-"END;"
+"END",
 "CREATE TRIGGER credential_delete BEFORE DELETE ON credential"
 " WHEN EXISTS (SELECT 1 FROM precedence WHERE credential = OLD.name) BEGIN"
 ABORT("the credential still has a precedence") ";"
-"END;"
+"END",
 
 "CREATE TRIGGER store_insert BEFORE INSERT ON store BEGIN"
 ABORT("this store is recorded already")
@@ -204,23 +202,23 @@ ABORT("this store is recorded already")
 ABORT("a dedicated store is recorded already")
 " WHERE NEW.kind = 'dedicated'"
 "  AND EXISTS (SELECT 1 FROM store WHERE kind = 'dedicated');"
-"END;"
+"END",
 "CREATE TRIGGER store_update BEFORE UPDATE ON store BEGIN"
 ABORT("a store keeps its number and its kind")
 " WHERE NEW.id <> OLD.id OR NEW.kind <> OLD.kind;"
 ABORT("this store is recorded already")
 " WHERE EXISTS (SELECT 1 FROM store s WHERE s.id <> OLD.id"
 "  AND s.kind = NEW.kind AND s.path = NEW.path);"
-"END;"
+"END",
 "CREATE TRIGGER store_delete BEFORE DELETE ON store"
 " WHEN EXISTS (SELECT 1 FROM precedence WHERE store = OLD.id) BEGIN"
 ABORT("the store still has a place in a precedence") ";"
-"END;"
+"END",
 
 "CREATE TRIGGER principal_insert BEFORE INSERT ON principal"
 " WHEN EXISTS (SELECT 1 FROM principal WHERE id = NEW.id) BEGIN"
 ABORT("this principal is recorded already") ";"
-"END;"
+"END",
 /* One that appears later finds its place in every dedicated credential. */
 "CREATE TRIGGER principal_inserted AFTER INSERT ON principal BEGIN"
 " INSERT INTO precedence (credential, principal, role, rank, store)"
@@ -229,39 +227,41 @@ ABORT("this principal is recorded already") ";"
 "  JOIN store s ON s.kind = 'dedicated'"
 "  WHERE c.state = 'dedicated'"
 "  AND CASE r.role WHEN 'reader' THEN NEW.reader ELSE NEW.writer END = 1;"
-"END;"
+"END",
 "CREATE TRIGGER principal_update BEFORE UPDATE ON principal"
 " WHEN NEW.id <> OLD.id OR NEW.reader <> OLD.reader"
 "  OR NEW.writer <> OLD.writer BEGIN"
 ABORT("a principal keeps its name and its roles") ";"
-"END;"
+"END",
 "CREATE TRIGGER principal_delete BEFORE DELETE ON principal"
 " WHEN EXISTS (SELECT 1 FROM precedence WHERE principal = OLD.id) BEGIN"
 ABORT("the principal still has a precedence") ";"
-"END;"
+"END",
 
 "CREATE TRIGGER journal_insert BEFORE INSERT ON journal"
 " WHEN EXISTS (SELECT 1 FROM journal) BEGIN"
 ABORT("an operation is open already") ";"
-"END;"
+"END",
 "CREATE TRIGGER journal_update BEFORE UPDATE ON journal"
 " WHEN (NEW.slot, NEW.operation, NEW.nonce, NEW.from_generation,"
 "  NEW.to_generation, NEW.at, NEW.credential) IS NOT"
 "  (OLD.slot, OLD.operation, OLD.nonce, OLD.from_generation,"
 "  OLD.to_generation, OLD.at, OLD.credential) BEGIN"
 ABORT("only the step of an open operation changes") ";"
-"END;"
+"END",
 
 "CREATE TRIGGER event_insert BEFORE INSERT ON event"
 " WHEN NEW.seq <> (SELECT coalesce(max(seq), 0) + 1 FROM event) BEGIN"
 ABORT("events are only appended") ";"
-"END;"
+"END",
 "CREATE TRIGGER event_update BEFORE UPDATE ON event BEGIN"
 ABORT("events are only appended") ";"
-"END;"
+"END",
 "CREATE TRIGGER event_delete BEFORE DELETE ON event BEGIN"
 ABORT("events are only appended") ";"
-"END;";
+"END"
+};
+#define SCHEMA (sizeof(schema) / sizeof(schema[0]))
 
 /* The application id is ASCII "ckey". */
 static const char marks[] =
@@ -342,14 +342,12 @@ seed(sqlite3 *db)
 ck_err
 ck_rec_schema_make(sqlite3 *db, const char *path, struct ck_fail *fail)
 {
-	static const char *const parts[] = {
-		"BEGIN IMMEDIATE", tables, precedence_rules, row_rules, marks
-	};
-	int rc = SQLITE_OK;
+	int rc = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
 
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) &&
-	    rc == SQLITE_OK; i++)
-		rc = sqlite3_exec(db, parts[i], NULL, NULL, NULL);
+	for (size_t i = 0; i < SCHEMA && rc == SQLITE_OK; i++)
+		rc = sqlite3_exec(db, schema[i], NULL, NULL, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(db, marks, NULL, NULL, NULL);
 	if (rc == SQLITE_OK)
 		rc = seed(db);
 	if (rc == SQLITE_OK)
@@ -359,66 +357,51 @@ ck_rec_schema_make(sqlite3 *db, const char *path, struct ck_fail *fail)
 	return CK_OK;
 }
 
-#define SCHEMA_ROWS "SELECT name, sql FROM sqlite_schema"                    \
-	" WHERE name NOT LIKE 'sqlite_%' ORDER BY name"
-
-/* Both statements at their end, or at rows that are alike. */
+/* One row of the file's schema is one of our texts.  SQLite keeps the text of
+ * a CREATE as it was, and names are unique, so that counting is enough. */
 static ck_err
-same_row(sqlite3_stmt *ours, sqlite3_stmt *theirs, const char *path,
-    bool *ret_end, struct ck_fail *fail)
+expect_ours(sqlite3_stmt *stmt, const char *path, struct ck_fail *fail)
 {
-	int a = sqlite3_step(ours), b = sqlite3_step(theirs);
-	const unsigned char *name, *x, *y;
+	const unsigned char *name = sqlite3_column_text(stmt, 0);
+	const unsigned char *text = sqlite3_column_text(stmt, 1);
 
-	if (a != SQLITE_ROW && a != SQLITE_DONE)
-		return ck_rec_fail(sqlite3_db_handle(ours), path, a,
-		    "make the schema", fail);
-	if (b != SQLITE_ROW && b != SQLITE_DONE)
-		return ck_rec_fail(sqlite3_db_handle(theirs), path, b,
-		    "read the schema", fail);
-	*ret_end = a == SQLITE_DONE;
-	if (a == SQLITE_DONE && b == SQLITE_DONE)
-		return CK_OK;
-	name = sqlite3_column_text(a == SQLITE_ROW ? ours : theirs, 0);
-	if (a == b) {
-		x = sqlite3_column_text(ours, 1);
-		y = sqlite3_column_text(theirs, 1);
-		if (x != NULL && y != NULL &&
-		    strcmp((const char *)x, (const char *)y) == 0)
+	if (name == NULL || text == NULL)
+		return ck_rec_fail(sqlite3_db_handle(stmt), path,
+		    SQLITE_NOMEM, "read the schema", fail);
+	for (size_t i = 0; i < SCHEMA; i++) {
+		if (strcmp((const char *)text, schema[i]) == 0)
 			return CK_OK;
 	}
-	return ck_rec_damaged(path, fail, "the schema was altered at or "
-	    "before %.64s", name == NULL ? "?" : (const char *)name);
+	return ck_rec_damaged(path, fail,
+	    "the schema was altered (%.64s is not ours)", (const char *)name);
 }
 
 ck_err
 ck_rec_schema_same(sqlite3 *db, const char *path, struct ck_fail *fail)
 {
-	sqlite3 *model = NULL;
-	sqlite3_stmt *ours = NULL, *theirs = NULL;
-	bool end = false;
+	sqlite3_stmt *stmt = NULL;
+	size_t rows = 0;
 	int rc;
-	ck_err r;
+	ck_err r = CK_OK;
 
-	rc = sqlite3_open_v2(":memory:", &model, SQLITE_OPEN_READWRITE |
-	    SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX, NULL);
+	rc = sqlite3_prepare_v2(db, "SELECT name, coalesce(sql, '')"
+	    " FROM sqlite_schema WHERE name NOT GLOB 'sqlite_*'", -1, &stmt,
+	    NULL);
 	if (rc != SQLITE_OK) {
-		r = ck_rec_fail(model, path, rc, "make the schema", fail);
+		r = ck_rec_fail_text(db, path, rc, "read the schema", fail);
 		goto out;
 	}
-	if ((r = ck_rec_schema_make(model, path, fail)) != CK_OK)
-		goto out;
-	rc = sqlite3_prepare_v2(model, SCHEMA_ROWS, -1, &ours, NULL);
-	if (rc == SQLITE_OK)
-		rc = sqlite3_prepare_v2(db, SCHEMA_ROWS, -1, &theirs, NULL);
-	if (rc != SQLITE_OK)
-		r = ck_rec_fail_text(theirs == NULL && ours != NULL ? db : model,
-		    path, rc, "read the schema", fail);
-	while (r == CK_OK && !end)
-		r = same_row(ours, theirs, path, &end, fail);
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		rows++;
+		if ((r = expect_ours(stmt, path, fail)) != CK_OK)
+			goto out;
+	}
+	if (rc != SQLITE_DONE)
+		r = ck_rec_fail_text(db, path, rc, "read the schema", fail);
+	else if (rows != SCHEMA)
+		r = ck_rec_damaged(path, fail, "the schema was altered (%zu "
+		    "of its %zu parts are there)", rows, SCHEMA);
 out:
-	(void)sqlite3_finalize(ours);
-	(void)sqlite3_finalize(theirs);
-	(void)sqlite3_close(model);
+	(void)sqlite3_finalize(stmt);
 	return r;
 }

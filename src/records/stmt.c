@@ -3,7 +3,7 @@
  * records_int.h. */
 #include "records_int.h"
 
-#include <string.h>
+#include <errno.h>
 
 #define PRECEDENCE_ROWS(role)                                                \
 	"INSERT INTO precedence (credential, principal, role, rank, store)"  \
@@ -183,6 +183,17 @@ start(struct ck_records *rec, enum ck_rec_st st,
 	return CK_OK;
 }
 
+static int
+step(sqlite3_stmt *stmt, int *ret_sys)
+{
+	int rc;
+
+	errno = 0;
+	rc = sqlite3_step(stmt);
+	*ret_sys = errno;
+	return rc;
+}
+
 static void
 finish(sqlite3_stmt *stmt)
 {
@@ -196,18 +207,18 @@ ck_rec_all(struct ck_records *rec, enum ck_rec_st st,
     struct ck_fail *fail)
 {
 	struct ck_rec_row row = { rec, NULL, fail, CK_OK };
-	int rc;
+	int rc, sys = 0;
 	ck_err r;
 
 	if ((r = start(rec, st, values, &row.stmt, fail)) != CK_OK)
 		return r;
-	while ((rc = sqlite3_step(row.stmt)) == SQLITE_ROW) {
+	while ((rc = step(row.stmt, &sys)) == SQLITE_ROW) {
 		if ((r = fn(&row, arg)) != CK_OK)
 			goto out;
 	}
 	if (rc != SQLITE_DONE)
-		r = ck_rec_fail(rec->db, rec->path, rc, "read the records",
-		    fail);
+		r = ck_rec_fail_step(rec->db, rec->path, rc, sys,
+		    "read the records", fail);
 out:
 	finish(row.stmt);
 	return r;
@@ -253,15 +264,15 @@ ck_rec_change(struct ck_records *rec, enum ck_rec_st st,
     const struct ck_rec_value *values, int *ret_rows, struct ck_fail *fail)
 {
 	sqlite3_stmt *stmt;
-	int rc;
+	int rc, sys = 0;
 	ck_err r;
 
 	if ((r = start(rec, st, values, &stmt, fail)) != CK_OK)
 		return r;
-	rc = sqlite3_step(stmt);
+	rc = step(stmt, &sys);
 	if (rc != SQLITE_DONE)
-		r = ck_rec_fail(rec->db, rec->path, rc, "change the records",
-		    fail);
+		r = ck_rec_fail_step(rec->db, rec->path, rc, sys,
+		    "change the records", fail);
 	else if (ret_rows != NULL)
 		*ret_rows = sqlite3_changes(rec->db);
 	finish(stmt);

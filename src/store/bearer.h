@@ -30,7 +30,7 @@ CK_MUST_USE ck_err ck_format_by_name(const char *name, enum ck_format *ret);
 CK_MUST_USE ck_err ck_format_check(enum ck_format format,
     const struct ck_secret *value);
 /* *ret: both stand for the same secret.  CK_DAMAGED when either does not fit
- * the format.  Constant time in the secret's bytes. */
+ * the format.  Keys are compared in constant time. */
 CK_MUST_USE ck_err ck_format_same(enum ck_format format,
     const struct ck_secret *a, const struct ck_secret *b, bool *ret);
 

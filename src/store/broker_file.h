@@ -54,22 +54,27 @@ CK_MUST_USE ck_err ck_broker_provider(const char *id,
  * the object has no such member, and also when the file or its directory does
  * not exist, because the broker's contract calls that an empty store: use
  * this only where the records say that a file broker is meant.  Needs secure
- * memory of twice the file's size, rounded up to powers of two.
+ * memory for the file and the value, each rounded up to a power of two.
  */
 CK_MUST_USE ck_err ck_broker_file_find(const char *path, const char *provider,
     struct ck_secret *ret_value, struct ck_fail *fail);
 
 /*
  * Each member in the order of the file: its key in printable ASCII (other
- * bytes and the backslash as \xNN, cut where CK_PROVIDER_SIZE ends) and the type of its credential: "api",
- * "oauth", "wellknown", or "malformed" for an entry that the broker would
- * skip and drop.  A result that is not CK_OK ends it and is returned.  A
- * missing file has no members.
+ * bytes and the backslash as \xNN, cut where CK_PROVIDER_SIZE ends) and the
+ * type of its credential: "api", "oauth", "wellknown", or "malformed" for an
+ * entry that the broker would skip and drop.  A result that is not CK_OK ends
+ * it and is returned.  A missing file has no members.
  */
 typedef ck_err ck_broker_name_cb(void *arg, const char *name,
     const char *type);
 CK_MUST_USE ck_err ck_broker_file_names(const char *path,
     ck_broker_name_cb *cb, void *arg, struct ck_fail *fail);
+
+/*
+ * The two edits need secure memory of up to 32 times the file's size for the
+ * proof of the edit, and change nothing when they do not get it (CK_NOMEM).
+ */
 
 /*
  * Remove the provider's member if its value is still expected (the same bytes

@@ -153,8 +153,9 @@ apply(const struct edit *e, struct ck_secret *ret)
 		piece[0] = *e->put;
 		return splice(e->before, from, to, piece, ret);
 	}
-	if ((r = ck_json_encode(CK_SPAN_TEXT(e->key), &key)) != CK_OK)
-		return CK_USAGE;
+	r = ck_json_encode(CK_SPAN_TEXT(e->key), &key);
+	if (r != CK_OK)
+		return r == CK_DAMAGED ? CK_USAGE : r;
 	r = e->was.n > 0 ? append(e, &key, ret) : fill(e, &key, ret);
 	ck_secret_wipe(&key);
 	return r;

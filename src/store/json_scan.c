@@ -15,7 +15,7 @@ struct scan {
 	struct ck_span in;
 	size_t at;
 	const char *why;                /* what is wrong at at */
-	struct ck_json_object *object;  /* where depth 1 is noted; may be NULL */
+	struct ck_json_object *object;  /* takes depth 1; may be NULL */
 	size_t room;                    /* members there is memory for */
 };
 

@@ -20,6 +20,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* Only some targets have one. */
+__attribute__((weak)) int LLVMFuzzerInitialize(int *argc, char ***argv);
+
 static int tried;
 
 static void
@@ -63,6 +66,8 @@ main(int argc, char **argv)
 	const uint8_t nothing[1] = { 0 };
 	struct stat st;
 
+	if (LLVMFuzzerInitialize != NULL)
+		(void)LLVMFuzzerInitialize(&argc, &argv);
 	(void)LLVMFuzzerTestOneInput(nothing, 0);
 	for (int i = 1; i < argc; i++) {
 		if (stat(argv[i], &st) != 0)

@@ -87,7 +87,7 @@ help_hex(const char *text, uint8_t *ret, size_t n)
 }
 
 struct ck_secret
-help_secret(const void *p, size_t n)
+help_blob_secret(const void *p, size_t n)
 {
 	struct ck_secret s = CK_SECRET_INIT;
 
@@ -98,7 +98,7 @@ help_secret(const void *p, size_t n)
 struct ck_secret
 help_secret_text(const char *text)
 {
-	return help_secret(text, strlen(text));
+	return help_blob_secret(text, strlen(text));
 }
 
 void
@@ -143,7 +143,7 @@ help_example_key_blob(uint32_t version, struct ck_span acl)
 }
 
 uint8_t *
-help_read(const char *name, size_t *ret_n)
+help_blob_read(const char *name, size_t *ret_n)
 {
 	const char *folder = getenv("CLANKIE_KEYS_VECTORS");
 	char path[CK_PATH_MAX];
@@ -203,7 +203,7 @@ help_load(const struct help_vector *v, struct help_file *ret)
 	struct ck_secret password = help_secret_text(v->password);
 
 	memset(ret, 0, sizeof(*ret));
-	ret->p = help_read(v->name, &ret->n);
+	ret->p = help_blob_read(v->name, &ret->n);
 	for (size_t at = 0; at + 32 <= ret->n; at += 4)
 		classify(ret, at, &password);
 	ck_secret_wipe(&password);
@@ -223,7 +223,7 @@ void
 help_manifest_hex(const char *name, const char *word, uint8_t *ret, size_t n)
 {
 	size_t size;
-	char *text = (char *)help_read("MANIFEST.md", &size);
+	char *text = (char *)help_blob_read("MANIFEST.md", &size);
 	char heading[CK_PATH_MAX], digits[129];
 	char *p;
 
@@ -244,7 +244,7 @@ bool
 help_manifest_names(struct ck_span text)
 {
 	size_t size;
-	uint8_t *all = help_read("MANIFEST.md", &size);
+	uint8_t *all = help_blob_read("MANIFEST.md", &size);
 	bool found = false;
 
 	for (size_t i = 1; !found && i + text.n < size; i++)

@@ -21,7 +21,7 @@ int help_heap(void **state);
 
 /* ret[n] from exactly 2n hex digits; the test fails otherwise. */
 void help_hex(const char *text, uint8_t *ret, size_t n);
-struct ck_secret help_secret(const void *p, size_t n);
+struct ck_secret help_blob_secret(const void *p, size_t n);
 struct ck_secret help_secret_text(const char *text);
 /* n bytes first, first + 1, ... */
 struct ck_secret help_range(uint8_t first, size_t n);
@@ -70,7 +70,7 @@ extern const struct help_vector help_vectors[HELP_VECTORS];
 void help_load(const struct help_vector *v, struct help_file *ret);
 void help_free(struct help_file *f);
 /* Any file of the vector folder, NUL behind it; the caller frees. */
-uint8_t *help_read(const char *name, size_t *ret_n);
+uint8_t *help_blob_read(const char *name, size_t *ret_n);
 
 /* The hex value after word in the section of MANIFEST.md about name. */
 void help_manifest_hex(const char *name, const char *word, uint8_t *ret,

@@ -51,3 +51,49 @@ help_worker(const struct ck_protect *set, size_t n,
 		fail_msg("%s: %s: %s", ck_err_code(r), fail.place, fail.why);
 	return p;
 }
+
+/* A small generator of our own, so that a failure can be repeated. */
+static uint32_t
+roll(uint32_t *seed, uint32_t n)
+{
+	*seed = *seed * 1664525u + 1013904223u;
+	return (*seed >> 16) % n;
+}
+
+static struct ck_rule
+random_rule(uint32_t *seed, bool first)
+{
+	static const char *const paths[] = { "/a", "/a/b", "/a/b/c", "/b" };
+	static const enum ck_op ops[] = { CK_OP_FILE_ANY, CK_OP_READ_ANY,
+		CK_OP_READ_DATA, CK_OP_READ_METADATA, CK_OP_WRITE_ANY,
+		CK_OP_LINK };
+	struct ck_rule rule = { .ops = CK_OPS(DEFAULT) };
+
+	rule.effect = roll(seed, 2) == 0 ? CK_ALLOW : CK_DENY;
+	if (first)
+		return rule;
+	rule.ops = 0;
+	for (uint32_t n = 1 + roll(seed, 3); n > 0; n--)
+		rule.ops |= (ck_ops)1 << ops[roll(seed, HELP_COUNT(ops))];
+	if (roll(seed, 5) == 0)
+		return rule;
+	rule.filter = roll(seed, 2) == 0 ? CK_FILTER_LITERAL :
+	    CK_FILTER_SUBPATH;
+	rule.path = paths[roll(seed, HELP_COUNT(paths))];
+	return rule;
+}
+
+struct ck_policy *
+help_random_policy(uint32_t *seed, uint32_t most)
+{
+	struct ck_policy *p = NULL;
+	uint32_t n = 1 + roll(seed, most);
+
+	assert_int_equal(ck_policy_new(&p), CK_OK);
+	for (uint32_t i = 0; i < n; i++) {
+		struct ck_rule rule = random_rule(seed, i == 0);
+
+		assert_int_equal(ck_policy_add(p, &rule, NULL), CK_OK);
+	}
+	return p;
+}

@@ -22,4 +22,8 @@ struct ck_protect help_protect(const char *path, bool directory,
 struct ck_policy *help_worker(const struct ck_protect *set, size_t n,
     const struct ck_worker_options *options);
 
+/* A default and up to most - 1 rules on /a, /a/b, /a/b/c and /b, the same for
+ * the same seed; many of them ambiguous. */
+struct ck_policy *help_random_policy(uint32_t *seed, uint32_t most);
+
 #endif

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,11 +34,11 @@ int
 help_records_teardown(void **state)
 {
 	struct help_records *fx = *state;
-	char cmd[2 * CK_PATH_MAX + 32];
+	char cmd[CK_PATH_MAX + 16];
 
 	(void)close(fx->dirfd);
-	(void)snprintf(cmd, sizeof(cmd), "chmod -R u+w '%s'; rm -rf '%s'",
-	    fx->dir, fx->dir);
+	(void)chmod(fx->dir, 0700);
+	(void)snprintf(cmd, sizeof(cmd), "rm -rf '%s'", fx->dir);
 	if (system(cmd) != 0)
 		return -1;
 	free(fx);

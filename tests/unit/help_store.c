@@ -19,16 +19,16 @@ help_store_setup(void **state)
 {
 	struct help_store *fx = calloc(1, sizeof(*fx));
 
-	if (fx == NULL || ck_secret_heap_init((size_t)1 << 24, NULL) != CK_OK)
+	if (fx == NULL)
+		return -1;
+	*state = fx;
+	if (ck_secret_heap_init((size_t)1 << 24, NULL) != CK_OK)
 		return -1;
 	ck_json_init();
 	(void)snprintf(fx->dir, sizeof(fx->dir), "/tmp/ck-store-XXXXXX");
 	if (mkdtemp(fx->dir) == NULL)
 		return -1;
-	if (ck_path_join(fx->dir, "store", fx->path, NULL) != CK_OK)
-		return -1;
-	*state = fx;
-	return 0;
+	return ck_path_join(fx->dir, "store", fx->path, NULL) == CK_OK ? 0 : -1;
 }
 
 int
@@ -45,7 +45,7 @@ help_store_teardown(void **state)
 }
 
 void
-help_write(const char *path, const void *p, size_t n, mode_t mode)
+hs_write(const char *path, const void *p, size_t n, mode_t mode)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 
@@ -56,7 +56,7 @@ help_write(const char *path, const void *p, size_t n, mode_t mode)
 }
 
 char *
-help_read(const char *path, size_t *ret_n)
+hs_read(const char *path, size_t *ret_n)
 {
 	int fd = open(path, O_RDONLY);
 	struct stat st;
@@ -74,10 +74,10 @@ help_read(const char *path, size_t *ret_n)
 }
 
 void
-help_assert_file(const char *path, const void *p, size_t n)
+hs_assert_file(const char *path, const void *p, size_t n)
 {
 	size_t have = 0;
-	char *text = help_read(path, &have);
+	char *text = hs_read(path, &have);
 
 	assert_int_equal(have, n);
 	assert_true(memcmp(text, p, n) == 0);
@@ -85,7 +85,7 @@ help_assert_file(const char *path, const void *p, size_t n)
 }
 
 size_t
-help_entries(const char *dir)
+hs_entries(const char *dir)
 {
 	DIR *d = opendir(dir);
 	struct dirent *e;
@@ -101,7 +101,7 @@ help_entries(const char *dir)
 }
 
 mode_t
-help_mode(const char *path)
+hs_mode(const char *path)
 {
 	struct stat st;
 
@@ -110,7 +110,7 @@ help_mode(const char *path)
 }
 
 struct ck_secret
-help_secret(const char *text)
+hs_secret(const char *text)
 {
 	struct ck_secret s = CK_SECRET_INIT;
 
@@ -119,14 +119,14 @@ help_secret(const char *text)
 }
 
 bool
-help_is(const struct ck_secret *s, const char *text)
+hs_is(const struct ck_secret *s, const char *text)
 {
 	return s->p != NULL && s->n == strlen(text) &&
 	    memcmp(s->p, text, s->n) == 0;
 }
 
 char *
-help_bearer(void)
+hs_bearer(void)
 {
 	struct ck_secret s = CK_SECRET_INIT;
 	char *text;
@@ -141,7 +141,7 @@ help_bearer(void)
 }
 
 void
-help_assert_silent(const struct ck_fail *fail, const char *bearer)
+hs_assert_silent(const struct ck_fail *fail, const char *bearer)
 {
 	const char *key = strstr(bearer, CK_BEARER_PREFIX);
 	char part[13] = "";

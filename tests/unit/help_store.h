@@ -22,21 +22,21 @@ struct help_store {
 int help_store_setup(void **state);
 int help_store_teardown(void **state);
 
-void help_write(const char *path, const void *p, size_t n, mode_t mode);
+void hs_write(const char *path, const void *p, size_t n, mode_t mode);
 /* malloc'ed, with a NUL behind it. */
-char *help_read(const char *path, size_t *ret_n);
+char *hs_read(const char *path, size_t *ret_n);
 /* The file has exactly these bytes; the failure shows none of them. */
-void help_assert_file(const char *path, const void *p, size_t n);
+void hs_assert_file(const char *path, const void *p, size_t n);
 /* Entries of the directory, dots left out. */
-size_t help_entries(const char *dir);
-mode_t help_mode(const char *path);
+size_t hs_entries(const char *dir);
+mode_t hs_mode(const char *path);
 
-struct ck_secret help_secret(const char *text);
+struct ck_secret hs_secret(const char *text);
 /* The secret has exactly the bytes of text; the failure shows none. */
-bool help_is(const struct ck_secret *s, const char *text);
+bool hs_is(const struct ck_secret *s, const char *text);
 /* A bearer's value as text, made now; malloc'ed. */
-char *help_bearer(void);
+char *hs_bearer(void);
 /* No text of fail holds any 12 bytes in a row of the bearer's random part. */
-void help_assert_silent(const struct ck_fail *fail, const char *bearer);
+void hs_assert_silent(const struct ck_fail *fail, const char *bearer);
 
 #endif

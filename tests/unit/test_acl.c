@@ -408,6 +408,7 @@ malformed_subjects_are_not_understood(void **state)
 	SUBJECT(false, KC_ACCESS_UNKNOWN, 12);
 	SUBJECT(false, KC_ACCESS_UNKNOWN, 0x4f, 0, 0);
 	SUBJECT(false, KC_ACCESS_UNKNOWN, 0x01000001);
+	SUBJECT(false, KC_ACCESS_UNKNOWN, 0x02010000, 0);
 	SUBJECT(false, KC_ACCESS_UNKNOWN, 0x02010000, 0x01010000, 0);
 	SUBJECT(false, KC_ACCESS_UNKNOWN, 0x7b, 1, 0, 1);
 	SUBJECT(false, KC_ACCESS_UNKNOWN, 0x7b, 1, 2, 1);
@@ -509,6 +510,28 @@ two_decrypt_entries_have_no_common_access(void **state)
 	ck_buf_free(&b);
 }
 
+/* macOS denies access then; there is no first among equals. */
+static void
+two_partition_lists_are_not_understood(void **state)
+{
+	struct ck_buf b = CK_BUF_INIT;
+
+	(void)state;
+	for (uint32_t n = 1; n <= 2; n++) {
+		b.n = 0;
+		PUT(&b, 0, ACL_ANY, n);
+		for (uint32_t i = 0; i < n; i++) {
+			PUT(&b, 0, ACL_PAYLOAD, 4, 0);
+			ck_buf_text(&b, ACL_PARTITION_TAG);
+			ck_buf_zeros(&b, 1);
+			PUT(&b, 0, 1, ACL_PARTITION_ID);
+		}
+		assert_int_equal(inspect(&b).understood, n == 1);
+		assert_int_equal(inspect(&b).has_partitions, n == 1);
+	}
+	ck_buf_free(&b);
+}
+
 int
 main(void)
 {
@@ -530,6 +553,7 @@ main(void)
 		cmocka_unit_test(
 		    more_programs_than_can_be_told_are_not_understood),
 		cmocka_unit_test(two_decrypt_entries_have_no_common_access),
+		cmocka_unit_test(two_partition_lists_are_not_understood),
 	};
 
 	return cmocka_run_group_tests(tests, help_heap, NULL);

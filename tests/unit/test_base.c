@@ -111,6 +111,33 @@ secret_read_refuses_more_than_max(void **state)
 	assert_int_equal(ck_secret_read_fd(fds[0], 4, &s, &f), CK_USAGE);
 }
 
+/* A whole file in one piece, or a reason and nothing. */
+static void
+secret_file_is_read_whole_or_not_at_all(void **state)
+{
+	struct fixture *fx = *state;
+	struct ck_secret s = CK_SECRET_INIT;
+	struct ck_fail f = CK_FAIL_INIT;
+	int fd = openat(fx->dirfd, "f", O_RDWR | O_CREAT, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(ck_secret_read_file(fd, 4, "f", &s, &f), CK_OK);
+	assert_non_null(s.p);
+	assert_int_equal(s.n, 0);
+	ck_secret_wipe(&s);
+	assert_int_equal(write(fd, "12345", 5), 5);
+	assert_int_equal(ck_secret_read_file(fd, 4, "f", &s, &f),
+	    CK_UNSUPPORTED);
+	assert_null(s.p);
+	assert_int_equal(ck_secret_read_file(fd, 5, "f", &s, &f), CK_OK);
+	assert_int_equal(s.n, 5);
+	assert_memory_equal(s.p, "12345", 5);
+	ck_secret_wipe(&s);
+	assert_int_equal(close(fd), 0);
+	assert_int_equal(ck_secret_read_file(fd, 5, "f", &s, &f), CK_IO);
+	assert_null(s.p);
+}
+
 static void
 secret_read_returns_every_byte(void **state)
 {
@@ -312,6 +339,8 @@ main(void)
 		cmocka_unit_test(empty_secret_differs_from_none),
 		cmocka_unit_test(secret_read_refuses_more_than_max),
 		cmocka_unit_test(secret_read_returns_every_byte),
+		cmocka_unit_test_setup_teardown(
+		    secret_file_is_read_whole_or_not_at_all, setup, teardown),
 		cmocka_unit_test(cursor_stops_at_the_end_and_stays),
 		cmocka_unit_test(cursor_over_nothing_gives_nothing),
 		cmocka_unit_test(shorter_span_sorts_first_when_equal),

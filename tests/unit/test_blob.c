@@ -62,7 +62,7 @@ master_key_of_the_example(void **state)
 static void
 master_key_of_an_empty_password_exists(void **state)
 {
-	struct ck_secret none = CK_SECRET_INIT, empty = help_secret("", 0);
+	struct ck_secret none = CK_SECRET_INIT, empty = help_blob_secret("", 0);
 	struct ck_secret master = CK_SECRET_INIT;
 	uint8_t salt[20] = { 0 }, want[KC_MASTER_BYTES];
 
@@ -519,8 +519,8 @@ unlock_key_file_opens_its_keychain(void **state)
 	size_t n;
 
 	(void)state;
-	p = help_read("v200-genp-inet-keys.unlock-key.bin", &n);
-	file = help_secret(p, n);
+	p = help_blob_read("v200-genp-inet-keys.unlock-key.bin", &n);
+	file = help_blob_secret(p, n);
 	help_load(&help_vectors[3], &f);
 	assert_int_equal(kc_unlock_key_parse(&file, signature, &master),
 	    CK_OK);

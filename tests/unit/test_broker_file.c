@@ -69,13 +69,13 @@ sample(const struct help_store *fx)
 	struct sample s;
 	char *half;
 
-	s.value = help_bearer();
+	s.value = hs_bearer();
 	half = file_with(s.value);
 	s.text = join(half, behind, "", "");
 	s.n = strlen(s.text);
-	s.secret = help_secret(s.value);
+	s.secret = hs_secret(s.value);
 	free(half);
-	help_write(fx->path, s.text, s.n, 0600);
+	hs_write(fx->path, s.text, s.n, 0600);
 	return s;
 }
 
@@ -98,7 +98,7 @@ erase(const struct help_store *fx, const struct ck_secret *expected,
 static void
 assert_alone(const struct help_store *fx)
 {
-	assert_int_equal(help_entries(fx->dir), 1);
+	assert_int_equal(hs_entries(fx->dir), 1);
 }
 
 static void
@@ -114,7 +114,7 @@ find_gives_the_raw_value(void **state)
 	ck_secret_wipe(&out);
 	assert_int_equal(ck_broker_file_find(fx->path, "discord_bot", &out,
 	    NULL), CK_OK);
-	assert_true(help_is(&out, "{\"key\":\"k\",\"type\":\"\\u0061pi\"}"));
+	assert_true(hs_is(&out, "{\"key\":\"k\",\"type\":\"\\u0061pi\"}"));
 	ck_secret_wipe(&out);
 	assert_alone(fx);
 	sample_free(&s);
@@ -131,7 +131,7 @@ find_without_member_is_absent(void **state)
 	assert_int_equal(ck_broker_file_find(fx->path, "nobody", &out, &f),
 	    CK_ABSENT);
 	assert_string_equal(f.place, fx->path);
-	help_assert_silent(&f, s.value);
+	hs_assert_silent(&f, s.value);
 	assert_null(out.p);
 	sample_free(&s);
 }
@@ -150,11 +150,11 @@ missing_file_or_directory_is_an_empty_store(void **state)
 	assert_int_equal(ck_broker_file_find(deep, OPERATOR, &out, NULL),
 	    CK_ABSENT);
 	assert_null(out.p);
-	out = help_secret("{}");
+	out = hs_secret("{}");
 	assert_int_equal(ck_broker_file_erase(deep, OPERATOR, &out, NULL,
 	    NULL), CK_ABSENT);
 	assert_int_equal(erase(fx, &out, NULL), CK_ABSENT);
-	assert_int_equal(help_entries(fx->dir), 0);
+	assert_int_equal(hs_entries(fx->dir), 0);
 	ck_secret_wipe(&out);
 }
 
@@ -194,16 +194,16 @@ other_spelling_of_the_provider_is_damaged(void **state)
 		"{\"clankie_operator\":{},\"clankie\\u005foperator\":{}}",
 	};
 	struct help_store *fx = *state;
-	struct ck_secret out = CK_SECRET_INIT, old = help_secret("{}");
+	struct ck_secret out = CK_SECRET_INIT, old = hs_secret("{}");
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		help_write(fx->path, texts[i], strlen(texts[i]), 0600);
+		hs_write(fx->path, texts[i], strlen(texts[i]), 0600);
 		assert_int_equal(ck_broker_file_find(fx->path, OPERATOR, &out,
 		    NULL), CK_DAMAGED);
 		assert_int_equal(erase(fx, &old, NULL), CK_DAMAGED);
 		assert_int_equal(ck_broker_file_put(fx->path, OPERATOR, &old,
 		    NULL, NULL, NULL), CK_DAMAGED);
-		help_assert_file(fx->path, texts[i], strlen(texts[i]));
+		hs_assert_file(fx->path, texts[i], strlen(texts[i]));
 		assert_null(out.p);
 	}
 	ck_secret_wipe(&old);
@@ -242,7 +242,7 @@ names_gives_types_and_never_values(void **state)
 	assert_int_equal(ck_broker_file_names(fx->path, note_name, &n, NULL),
 	    CK_NO);
 	assert_string_equal(n.text, "anthropic=api ");
-	help_write(fx->path, odd, strlen(odd), 0600);
+	hs_write(fx->path, odd, strlen(odd), 0600);
 	n = (struct names){ "", CK_OK };
 	assert_int_equal(ck_broker_file_names(fx->path, note_name, &n, NULL),
 	    CK_OK);
@@ -264,12 +264,12 @@ erase_keeps_every_other_byte_and_mode_0600(void **state)
 
 		(void)umask(old);
 		assert_int_equal(r, CK_OK);
-		help_assert_file(fx->path, want, strlen(want));
-		assert_int_equal(help_mode(fx->path), 0600);
+		hs_assert_file(fx->path, want, strlen(want));
+		assert_int_equal(hs_mode(fx->path), 0600);
 		assert_alone(fx);
 		/* Gone already: absent, and still the same bytes. */
 		assert_int_equal(erase(fx, &s.secret, NULL), CK_ABSENT);
-		help_assert_file(fx->path, want, strlen(want));
+		hs_assert_file(fx->path, want, strlen(want));
 		sample_free(&s);
 	}
 	free(want);
@@ -287,7 +287,7 @@ erase_accepts_the_same_value_in_another_spelling(void **state)
 	(void)snprintf(text, sizeof(text),
 	    "{ \"key\": \"%.*s\", \"type\" : \"\\u0061pi\" }", (int)key.n,
 	    (const char *)key.p);
-	other = help_secret(text);
+	other = hs_secret(text);
 	assert_int_equal(erase(fx, &other, NULL), CK_OK);
 	ck_secret_wipe(&key);
 	ck_secret_wipe(&other);
@@ -299,16 +299,16 @@ erase_of_a_changed_value_changes_nothing(void **state)
 {
 	struct help_store *fx = *state;
 	struct sample s = sample(fx);
-	char *other = help_bearer();
-	struct ck_secret wrong = help_secret(other);
-	struct ck_secret none = help_secret("");
+	char *other = hs_bearer();
+	struct ck_secret wrong = hs_secret(other);
+	struct ck_secret none = hs_secret("");
 	struct ck_fail f = CK_FAIL_INIT;
 
 	assert_int_equal(erase(fx, &wrong, &f), CK_CHANGED);
-	help_assert_silent(&f, s.value);
-	help_assert_silent(&f, other);
+	hs_assert_silent(&f, s.value);
+	hs_assert_silent(&f, other);
 	assert_int_equal(erase(fx, &none, &f), CK_CHANGED);
-	help_assert_file(fx->path, s.text, s.n);
+	hs_assert_file(fx->path, s.text, s.n);
 	assert_alone(fx);
 	ck_secret_wipe(&wrong);
 	ck_secret_wipe(&none);
@@ -328,16 +328,16 @@ file_cut_at_any_length_is_damaged_and_stays(void **state)
 	struct names n = { "", CK_OK };
 
 	for (size_t len = 0; len < whole; len++) {
-		help_write(fx->path, s.text, len, 0600);
+		hs_write(fx->path, s.text, len, 0600);
 		assert_int_equal(ck_broker_file_find(fx->path, OPERATOR, &out,
 		    &f), CK_DAMAGED);
-		help_assert_silent(&f, s.value);
+		hs_assert_silent(&f, s.value);
 		assert_int_equal(erase(fx, &s.secret, NULL), CK_DAMAGED);
 		assert_int_equal(ck_broker_file_put(fx->path, OPERATOR,
 		    &s.secret, NULL, NULL, NULL), CK_DAMAGED);
 		assert_int_equal(ck_broker_file_names(fx->path, note_name, &n,
 		    NULL), CK_DAMAGED);
-		help_assert_file(fx->path, s.text, len);
+		hs_assert_file(fx->path, s.text, len);
 	}
 	assert_null(out.p);
 	assert_string_equal(n.text, "");
@@ -349,8 +349,8 @@ static void
 put_adds_replaces_and_repeats(void **state)
 {
 	struct help_store *fx = *state;
-	struct ck_secret a = help_secret("{\"type\":\"api\",\"key\":\"1\"}");
-	struct ck_secret b = help_secret("{\"type\":\"api\",\"key\":\"2\"}");
+	struct ck_secret a = hs_secret("{\"type\":\"api\",\"key\":\"1\"}");
+	struct ck_secret b = hs_secret("{\"type\":\"api\",\"key\":\"2\"}");
 	static const char first[] = "{\n  \"clankie_operator\": "
 	    "{\"type\":\"api\",\"key\":\"1\"}\n}\n";
 	static const char second[] = "{\n  \"clankie_operator\": "
@@ -359,8 +359,8 @@ put_adds_replaces_and_repeats(void **state)
 
 	assert_int_equal(ck_broker_file_put(fx->path, OPERATOR, &a, NULL,
 	    NULL, NULL), CK_OK);
-	help_assert_file(fx->path, first, strlen(first));
-	assert_int_equal(help_mode(fx->path), 0600);
+	hs_assert_file(fx->path, first, strlen(first));
+	assert_int_equal(hs_mode(fx->path), 0600);
 	/* The same again writes nothing. */
 	assert_int_equal(stat(fx->path, &was), 0);
 	assert_int_equal(ck_broker_file_put(fx->path, OPERATOR, &a, NULL,
@@ -370,15 +370,15 @@ put_adds_replaces_and_repeats(void **state)
 	/* Another value needs to know the one that is there. */
 	assert_int_equal(ck_broker_file_put(fx->path, OPERATOR, &b, NULL,
 	    NULL, NULL), CK_CHANGED);
-	help_assert_file(fx->path, first, strlen(first));
+	hs_assert_file(fx->path, first, strlen(first));
 	assert_int_equal(ck_broker_file_put(fx->path, OPERATOR, &b, &a, NULL,
 	    NULL), CK_OK);
-	help_assert_file(fx->path, second, strlen(second));
+	hs_assert_file(fx->path, second, strlen(second));
 	/* An expected value that is gone, or none at all. */
 	assert_int_equal(ck_broker_file_put(fx->path, "other", &a, &b, NULL,
 	    NULL), CK_CHANGED);
 	assert_int_equal(erase(fx, &b, NULL), CK_OK);
-	help_assert_file(fx->path, "{}\n", 3);
+	hs_assert_file(fx->path, "{}\n", 3);
 	assert_alone(fx);
 	ck_secret_wipe(&a);
 	ck_secret_wipe(&b);
@@ -388,7 +388,7 @@ static void
 put_makes_the_directory_closed(void **state)
 {
 	struct help_store *fx = *state;
-	struct ck_secret v = help_secret("{}");
+	struct ck_secret v = hs_secret("{}");
 	char dir[CK_PATH_MAX], path[CK_PATH_MAX], deep[CK_PATH_MAX];
 	mode_t old = umask(0);
 
@@ -401,8 +401,8 @@ put_makes_the_directory_closed(void **state)
 	assert_int_equal(ck_broker_file_put(deep, "a", &v, NULL, NULL, NULL),
 	    CK_NOSTORE);
 	(void)umask(old);
-	assert_int_equal(help_mode(dir), 0700);
-	assert_int_equal(help_mode(path), 0600);
+	assert_int_equal(hs_mode(dir), 0700);
+	assert_int_equal(hs_mode(path), 0600);
 	assert_alone(fx);
 	ck_secret_wipe(&v);
 }
@@ -415,13 +415,13 @@ put_of_a_value_that_is_no_object_is_refused(void **state)
 	struct sample s = sample(fx);
 
 	for (size_t i = 0; i < 5; i++) {
-		struct ck_secret v = help_secret(values[i]);
+		struct ck_secret v = hs_secret(values[i]);
 
 		assert_int_equal(ck_broker_file_put(fx->path, OPERATOR, &v,
 		    &s.secret, NULL, NULL), CK_USAGE);
 		ck_secret_wipe(&v);
 	}
-	help_assert_file(fx->path, s.text, s.n);
+	hs_assert_file(fx->path, s.text, s.n);
 	sample_free(&s);
 }
 
@@ -429,7 +429,7 @@ put_of_a_value_that_is_no_object_is_refused(void **state)
 static void
 assert_refused(const struct help_store *fx, ck_err want)
 {
-	struct ck_secret out = CK_SECRET_INIT, v = help_secret("{}");
+	struct ck_secret out = CK_SECRET_INIT, v = hs_secret("{}");
 	struct names n = { "", CK_OK };
 	struct ck_fail f = CK_FAIL_INIT;
 
@@ -452,7 +452,7 @@ unsafe_places_are_refused(void **state)
 	char other[CK_PATH_MAX];
 
 	assert_int_equal(ck_path_join(fx->dir, "other", other, NULL), CK_OK);
-	help_write(other, text, strlen(text), 0600);
+	hs_write(other, text, strlen(text), 0600);
 	assert_int_equal(symlink(other, fx->path), 0);
 	assert_refused(fx, CK_REFUSED);
 	assert_int_equal(unlink(fx->path), 0);
@@ -465,8 +465,8 @@ unsafe_places_are_refused(void **state)
 	assert_int_equal(mkdir(fx->path, 0700), 0);
 	assert_refused(fx, CK_REFUSED);
 	assert_int_equal(rmdir(fx->path), 0);
-	help_assert_file(other, text, strlen(text));
-	assert_int_equal(help_entries(fx->dir), 1);
+	hs_assert_file(other, text, strlen(text));
+	assert_int_equal(hs_entries(fx->dir), 1);
 }
 
 static void
@@ -477,12 +477,12 @@ file_open_to_others_is_refused_with_advice(void **state)
 	struct ck_secret out = CK_SECRET_INIT;
 	struct ck_fail f = CK_FAIL_INIT;
 
-	help_write(fx->path, text, strlen(text), 0640);
+	hs_write(fx->path, text, strlen(text), 0640);
 	assert_refused(fx, CK_REFUSED);
 	assert_int_equal(ck_broker_file_find(fx->path, "a", &out, &f),
 	    CK_REFUSED);
 	assert_non_null(strstr(f.next, "chmod"));
-	help_assert_file(fx->path, text, strlen(text));
+	hs_assert_file(fx->path, text, strlen(text));
 	assert_int_equal(chmod(fx->path, 0600), 0);
 	assert_int_equal(chmod(fx->dir, 0770), 0);
 	assert_refused(fx, CK_REFUSED);
@@ -500,7 +500,7 @@ larger_than_the_limit_is_unsupported(void **state)
 {
 	struct help_store *fx = *state;
 
-	help_write(fx->path, "{}", 2, 0600);
+	hs_write(fx->path, "{}", 2, 0600);
 	assert_int_equal(truncate(fx->path, (off_t)CK_BROKER_FILE_MAX + 1), 0);
 	assert_refused(fx, CK_UNSUPPORTED);
 	assert_alone(fx);
@@ -527,17 +527,56 @@ full_disk_keeps_the_file_and_leaves_nothing(void **state)
 		assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
 		assert_int_equal(r, CK_NOSPACE);
 		assert_int_equal(p, CK_NOSPACE);
-		help_assert_silent(&f, s.value);
-		help_assert_file(fx->path, s.text, s.n);
+		hs_assert_silent(&f, s.value);
+		hs_assert_file(fx->path, s.text, s.n);
 		assert_alone(fx);
 	}
 	(void)signal(SIGXFSZ, SIG_DFL);
 	sample_free(&s);
 }
 
-/* The worst case of the text's own limits still fits; memory is reported. */
+/* Whatever is left of the secure heap: done, or no memory and no change. */
 static void
-find_needs_little_memory(void **state)
+full_secure_heap_is_no_memory_and_changes_nothing(void **state)
+{
+	struct help_store *fx = *state;
+	struct sample s = sample(fx);
+	struct ck_secret hold[64], out = CK_SECRET_INIT;
+	size_t n = 0, failed = 0;
+	struct ck_fail f = CK_FAIL_INIT;
+	ck_err r = CK_NOMEM;
+
+	for (size_t size = (size_t)1 << 23; size >= 32 && n < 64; size /= 2)
+		while (n < 64) {
+			hold[n] = (struct ck_secret)CK_SECRET_INIT;
+			if (ck_secret_alloc(size, &hold[n]) != CK_OK)
+				break;
+			n++;
+		}
+	while (n > 0) {
+		hs_assert_file(fx->path, s.text, s.n);
+		assert_int_equal(ck_broker_file_put(fx->path, OPERATOR,
+		    &s.secret, NULL, NULL, NULL) == CK_NOMEM,
+		    ck_broker_file_find(fx->path, OPERATOR, &out, NULL) ==
+		    CK_NOMEM);
+		ck_secret_wipe(&out);
+		if ((r = erase(fx, &s.secret, &f)) == CK_OK)
+			break;
+		assert_int_equal(r, CK_NOMEM);
+		assert_int_equal(f.code, CK_NOMEM);
+		assert_alone(fx);
+		failed++;
+		ck_secret_wipe(&hold[--n]);
+	}
+	assert_int_equal(r, CK_OK);
+	assert_true(failed > 1);
+	while (n > 0)
+		ck_secret_wipe(&hold[--n]);
+	sample_free(&s);
+}
+
+static void
+find_in_the_largest_file(void **state)
 {
 	struct help_store *fx = *state;
 	struct ck_secret out = CK_SECRET_INIT;
@@ -549,10 +588,10 @@ find_needs_little_memory(void **state)
 	memcpy(big, "{\"a\":{\"k\":1},\"b\":\"", 18);
 	memset(big + 18, 'x', n - 20);
 	memcpy(big + n - 2, "\"}", 2);
-	help_write(fx->path, big, n, 0600);
+	hs_write(fx->path, big, n, 0600);
 	assert_int_equal(ck_broker_file_find(fx->path, "a", &out, NULL),
 	    CK_OK);
-	assert_true(help_is(&out, "{\"k\":1}"));
+	assert_true(hs_is(&out, "{\"k\":1}"));
 	ck_secret_wipe(&out);
 	free(big);
 }
@@ -594,8 +633,8 @@ foreign_lock_is_busy_in_bound_and_stays(void **state)
 	assert_true(took < CK_BROKER_LOCK_WAIT_MS + 3000);
 	assert_string_equal(f.place, lock);
 	assert_true(f.next[0] != '\0');
-	help_assert_file(fx->path, s.text, s.n);
-	assert_int_equal(help_mode(lock), 0755);
+	hs_assert_file(fx->path, s.text, s.n);
+	assert_int_equal(hs_mode(lock), 0755);
 	sample_free(&s);
 }
 
@@ -628,7 +667,7 @@ what_is_no_lock_directory_is_refused(void **state)
 	char lock[CK_PATH_MAX], inside[CK_PATH_MAX];
 
 	lock_path(fx, lock);
-	help_write(lock, "x", 1, 0600);
+	hs_write(lock, "x", 1, 0600);
 	assert_int_equal(ck_broker_lock_file(fx->path, 50, &l, NULL),
 	    CK_REFUSED);
 	assert_int_equal(unlink(lock), 0);
@@ -638,12 +677,12 @@ what_is_no_lock_directory_is_refused(void **state)
 	assert_int_equal(unlink(lock), 0);
 	foreign_lock(lock, 0);
 	assert_int_equal(ck_path_join(lock, "x", inside, NULL), CK_OK);
-	help_write(inside, "x", 1, 0600);
+	hs_write(inside, "x", 1, 0600);
 	assert_int_equal(utimensat(AT_FDCWD, lock, old, 0), 0);
 	assert_int_equal(ck_broker_lock_file(fx->path, 50, &l, NULL),
 	    CK_REFUSED);
 	assert_false(ck_broker_lock_held(&l));
-	assert_int_equal(help_entries(lock), 1);
+	assert_int_equal(hs_entries(lock), 1);
 }
 
 /* Run f in a child; its result is the child's exit status. */
@@ -702,7 +741,7 @@ lock_of_a_slow_one_is_busy_and_of_a_dead_one_free(void **state)
 	assert_int_equal(stat(lock, &st), 0);
 	assert_true(st.st_mtime > time(NULL) - 5);
 	ck_broker_lock_release(&l);
-	assert_int_equal(help_entries(fx->dir), 0);
+	assert_int_equal(hs_entries(fx->dir), 0);
 	(void)close(fds[0]);
 	(void)close(fds[1]);
 }
@@ -717,17 +756,17 @@ lock_that_was_taken_over_stops_the_write_and_stays(void **state)
 
 	lock_path(fx, lock);
 	assert_int_equal(ck_broker_lock_file(fx->path, 50, &l, NULL), CK_OK);
-	assert_int_equal(help_mode(lock), 0500);
+	assert_int_equal(hs_mode(lock), 0500);
 	assert_int_equal(ck_broker_lock_touch(&l, NULL), CK_OK);
 	assert_int_equal(rmdir(lock), 0);
 	foreign_lock(lock, 0);
 	assert_int_equal(ck_broker_lock_touch(&l, NULL), CK_CHANGED);
 	assert_int_equal(ck_broker_file_erase(fx->path, OPERATOR, &s.secret,
 	    &l, NULL), CK_CHANGED);
-	help_assert_file(fx->path, s.text, s.n);
+	hs_assert_file(fx->path, s.text, s.n);
 	ck_broker_lock_release(&l);
 	assert_false(ck_broker_lock_held(&l));
-	assert_int_equal(help_mode(lock), 0755);
+	assert_int_equal(hs_mode(lock), 0755);
 	sample_free(&s);
 }
 
@@ -746,7 +785,7 @@ callers_lock_is_used_and_kept(void **state)
 	assert_int_equal(ck_broker_file_put(fx->path, OPERATOR, &s.secret,
 	    NULL, &l, NULL), CK_OK);
 	assert_true(ck_broker_lock_held(&l));
-	assert_int_equal(help_mode(lock), 0500);
+	assert_int_equal(hs_mode(lock), 0500);
 	ck_broker_lock_release(&l);
 	ck_broker_lock_release(&l);
 	assert_alone(fx);
@@ -768,7 +807,7 @@ keychain_lock_is_taken_only_where_a_broker_lives(void **state)
 	assert_int_equal(ck_broker_lock_keychain(fx->dir, SERVICE, 50, &l,
 	    NULL), CK_OK);
 	assert_false(ck_broker_lock_held(&l));
-	assert_int_equal(help_entries(fx->dir), 0);
+	assert_int_equal(hs_entries(fx->dir), 0);
 	assert_int_equal(ck_broker_lock_touch(&l, NULL), CK_OK);
 
 	assert_int_equal(ck_path_join(fx->dir, ".config", dir, NULL), CK_OK);
@@ -784,12 +823,12 @@ keychain_lock_is_taken_only_where_a_broker_lives(void **state)
 	assert_int_equal(ck_path_join(dir, "credential-locks/" SERVICE_SHA
 	    ".lock", want, NULL), CK_OK);
 	assert_string_equal(path, want);
-	assert_int_equal(help_mode(path), 0500);
+	assert_int_equal(hs_mode(path), 0500);
 	ck_broker_lock_release(&l);
 	assert_int_equal(ck_path_join(dir, "credential-locks", dir, NULL),
 	    CK_OK);
-	assert_int_equal(help_mode(dir), 0700);
-	assert_int_equal(help_entries(dir), 0);
+	assert_int_equal(hs_mode(dir), 0700);
+	assert_int_equal(hs_entries(dir), 0);
 	foreign_lock(path, 0);
 	assert_int_equal(ck_broker_lock_keychain(fx->dir, SERVICE, 50, &l,
 	    NULL), CK_BUSY);
@@ -804,7 +843,7 @@ keychain_lock_is_taken_only_where_a_broker_lives(void **state)
 static int
 write_many(const struct help_store *fx, int me)
 {
-	struct ck_secret v = help_secret("{\"type\":\"api\",\"key\":\"k\"}");
+	struct ck_secret v = hs_secret("{\"type\":\"api\",\"key\":\"k\"}");
 	char name[64];
 
 	for (int i = 0; i < ROUNDS; i++) {
@@ -919,7 +958,8 @@ main(void)
 		WITH_FX(file_open_to_others_is_refused_with_advice),
 		WITH_FX(larger_than_the_limit_is_unsupported),
 		WITH_FX(full_disk_keeps_the_file_and_leaves_nothing),
-		WITH_FX(find_needs_little_memory),
+		WITH_FX(full_secure_heap_is_no_memory_and_changes_nothing),
+		WITH_FX(find_in_the_largest_file),
 		WITH_FX(foreign_lock_is_busy_in_bound_and_stays),
 		WITH_FX(stale_foreign_lock_is_taken_over),
 		WITH_FX(what_is_no_lock_directory_is_refused),

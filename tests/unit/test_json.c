@@ -23,18 +23,18 @@ static ck_err
 run(const char *before, const char *key, const char *value,
     struct ck_secret *ret)
 {
-	struct ck_secret text = help_secret(before), v = CK_SECRET_INIT;
+	struct ck_secret text = hs_secret(before), v = CK_SECRET_INIT;
 	struct ck_fail f = CK_FAIL_INIT;
 	ck_err r;
 
 	if (value == NULL) {
 		r = ck_json_cut_member(&text, key, "text", ret, &f);
 	} else {
-		v = help_secret(value);
+		v = hs_secret(value);
 		r = ck_json_put_member(&text, key, &v, "text", ret, &f);
 	}
 	assert_int_equal(f.code, r);
-	assert_true(help_is(&text, before));
+	assert_true(hs_is(&text, before));
 	ck_secret_wipe(&text);
 	ck_secret_wipe(&v);
 	return r;
@@ -66,6 +66,8 @@ static const struct edit edits[] = {
 	    "{\"z\":2}" },
 	{ "{\"\xc3\xa9\":1,\"z\":2}", "\xc3\xa9", NULL, "{\"z\":2}" },
 	{ "{\"\":1,\"z\":2}", "", NULL, "{\"z\":2}" },
+	{ "{\"\\b\\f\\n\\r\\t\\/\\\\\\\"\\u20AC\":1,\"z\":2}",
+	    "\b\f\n\r\t/\\\"\xe2\x82\xac", NULL, "{\"z\":2}" },
 	/* the same key deeper is another one */
 	{ "{\"z\":{\"a\":1,\"a\":2},\"a\":3}", "a", NULL,
 	    "{\"z\":{\"a\":1,\"a\":2}}" },
@@ -93,11 +95,11 @@ edit_changes_only_its_member(void **state)
 		ck_err r = run(edits[i].before, edits[i].key, edits[i].value,
 		    &out);
 
-		if (r != CK_OK || !help_is(&out, edits[i].after))
+		if (r != CK_OK || !hs_is(&out, edits[i].after))
 			print_error("edit %zu: %s, %.*s\n", i, ck_err_code(r),
 			    (int)out.n, (const char *)out.p);
 		assert_int_equal(r, CK_OK);
-		assert_true(help_is(&out, edits[i].after));
+		assert_true(hs_is(&out, edits[i].after));
 		ck_secret_wipe(&out);
 	}
 }
@@ -284,7 +286,7 @@ depth_is_bounded(void **state)
 
 	(void)state;
 	assert_int_equal(run(ok, "a", NULL, &out), CK_OK);
-	assert_true(help_is(&out, "{}"));
+	assert_true(hs_is(&out, "{}"));
 	ck_secret_wipe(&out);
 	assert_int_equal(run(deep, "a", NULL, &out), CK_UNSUPPORTED);
 	assert_int_equal(run(very, "a", NULL, &out), CK_UNSUPPORTED);
@@ -336,7 +338,7 @@ decode_and_encode_are_inverse(void **state)
 	assert_int_equal(ck_json_encode(CK_SPAN_TEXT(text), &json), CK_OK);
 	assert_int_equal(ck_json_decode((struct ck_span){ json.p, json.n },
 	    &back), CK_OK);
-	assert_true(help_is(&back, text));
+	assert_true(hs_is(&back, text));
 	ck_secret_wipe(&back);
 	ck_secret_wipe(&json);
 	assert_int_equal(ck_json_encode(CK_SPAN_TEXT("a\xff"), &json),
@@ -347,7 +349,7 @@ decode_and_encode_are_inverse(void **state)
 	    CK_DAMAGED);
 	assert_null(json.p);
 	assert_int_equal(ck_json_decode(CK_SPAN_TEXT("\"\""), &json), CK_OK);
-	assert_true(help_is(&json, ""));
+	assert_true(hs_is(&json, ""));
 	ck_secret_wipe(&json);
 }
 
@@ -392,7 +394,7 @@ full_secure_heap_is_no_memory_and_leaks_nothing(void **state)
 {
 	static const char text[] = "{\"a\":\"0123456789012345678901234567890"
 	    "123456789012345678901234567890123456789\",\"b\":{\"c\":[1,2]}}";
-	struct ck_secret whole = help_secret(text), out = CK_SECRET_INIT;
+	struct ck_secret whole = hs_secret(text), out = CK_SECRET_INIT;
 	struct ck_secret hold[64];
 	size_t n = 0, used, tries = 0, done = 0;
 	ck_err r;

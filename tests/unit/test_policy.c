@@ -327,37 +327,6 @@ verdict_names_the_deciding_rule(void **state)
 	ck_policy_free(&p);
 }
 
-/* A small generator of our own, so that a failure can be repeated. */
-static uint32_t
-roll(uint32_t *seed, uint32_t n)
-{
-	*seed = *seed * 1664525u + 1013904223u;
-	return (*seed >> 16) % n;
-}
-
-static struct ck_rule
-random_rule(uint32_t *seed, bool first)
-{
-	static const char *const paths[] = { "/a", "/a/b", "/a/b/c", "/b" };
-	static const enum ck_op ops[] = { CK_OP_FILE_ANY, CK_OP_READ_ANY,
-		CK_OP_READ_DATA, CK_OP_READ_METADATA, CK_OP_WRITE_ANY,
-		CK_OP_LINK };
-	struct ck_rule rule = ANY(A, DEFAULT);
-
-	rule.effect = roll(seed, 2) == 0 ? A : D;
-	if (first)
-		return rule;
-	rule.ops = 0;
-	for (uint32_t n = 1 + roll(seed, 3); n > 0; n--)
-		rule.ops |= (ck_ops)1 << ops[roll(seed, HELP_COUNT(ops))];
-	if (roll(seed, 5) == 0)
-		return rule;
-	rule.filter = roll(seed, 2) == 0 ? CK_FILTER_LITERAL :
-	    CK_FILTER_SUBPATH;
-	rule.path = paths[roll(seed, HELP_COUNT(paths))];
-	return rule;
-}
-
 static bool
 models_agree_everywhere(const struct ck_policy *p)
 {
@@ -382,13 +351,8 @@ policies_called_safe_are_decided_alike(void **state)
 
 	(void)state;
 	for (unsigned int round = 0; round < 6000; round++) {
-		struct ck_rule rule[5];
-		size_t n = 1 + roll(&seed, 5);
-		struct ck_policy *p;
+		struct ck_policy *p = help_random_policy(&seed, 5);
 
-		for (size_t i = 0; i < n; i++)
-			rule[i] = random_rule(&seed, i == 0);
-		p = policy_of(rule, n);
 		if (ck_policy_agrees(p, NULL) == CK_OK) {
 			safe++;
 			if (!models_agree_everywhere(p))

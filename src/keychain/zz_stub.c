@@ -1,2 +1,0 @@
-/* SPDX */
-extern int ck_stub_unused; int ck_stub_unused;
