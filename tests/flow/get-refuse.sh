@@ -86,8 +86,11 @@ rm -r "$(dirname "$UNLOCK")"
 refused 23 "$UNLOCK"
 back 'another unlock password'
 t_password "$T_TMP/other"
-sed "s/$(cat "$T_TMP/unlock")/$(cat "$T_TMP/other")/" "$UNLOCK" |
-    t_write "$T_TMP/new"
+# Within the shell: in argv everybody would see them.
+IFS= read -r text <"$UNLOCK"
+old=$(cat "$T_TMP/unlock")
+{ printf '%s' "${text%%"$old"*}" && cat "$T_TMP/other" &&
+    printf '%s\n' "${text#*"$old"}"; } | t_write "$T_TMP/new"
 t_write "$UNLOCK" <"$T_TMP/new"
 refused 11 "$DEDICATED"
 back 'the unlock password of another keychain'

@@ -118,8 +118,7 @@ expect_err_has "$BROKER"
 t_case 'an override in the environment'
 c_home
 c_broker
-refused 19 CLANKIE_OPERATOR_TOKEN \
-    env CLANKIE_OPERATOR_TOKEN="$(cat "$T_TMP/some.password")" "$CK" migrate
+refused 19 CLANKIE_OPERATOR_TOKEN env CLANKIE_OPERATOR_TOKEN=x "$CK" migrate
 refused 19 CLANKIE_OPERATOR_TOKEN env CLANKIE_OPERATOR_TOKEN= "$CK" migrate
 refused 19 CLANKIE_OPERATOR_TOKEN \
     env CLANKIE_OPERATOR_TOKEN= "$CK" migrate --dry-run
