@@ -60,6 +60,7 @@ i_sample() {
 	    'full == "full" || NR % k == 1 || k == 1'
 }
 
+# shellcheck disable=SC2034  # status is the scripts'
 # The shell of its own keeps "Killed" out of our standard error.
 i_inject() {
 	i_what=$1
