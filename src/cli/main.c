@@ -2,6 +2,7 @@
 /* Start: close the process against others, find the verb, run it. */
 #include "cli.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +84,14 @@ read_environment(struct ck_say *say)
 	say->worker_marked = marker != NULL && marker[0] != '\0';
 }
 
+/* A file size limit is an error of write() and no reason to die half-way.  A
+ * handler, because programs that are started would inherit SIG_IGN. */
+static void
+at_size_limit(int sig)
+{
+	(void)sig;
+}
+
 /* What must hold before any secret can exist. */
 static ck_err
 prepare(struct cli *cli, size_t heap)
@@ -92,6 +101,7 @@ prepare(struct cli *cli, size_t heap)
 	/* Every mode is set explicitly; a caller's odd umask must neither open
 	 * a file for a moment nor close one to ourselves. */
 	(void)umask(077);
+	(void)signal(SIGXFSZ, at_size_limit);
 	if (ck_platform_harden() != CK_OK)
 		return ck_fail_set(&cli->fail, CK_INTERNAL, NULL,
 		    "the system does not let this process refuse core dumps "

@@ -58,6 +58,33 @@ all_done(const struct ck_view *v)
 	return !v->journal_open && ck_view_is_dedicated(v);
 }
 
+/* The dedicated keychain of this version holds one credential. */
+static ck_err
+not_another(const struct ck_view *v, const struct ck_place *p,
+    struct ck_fail *fail)
+{
+	if (v->known || v->rec == NULL || !v->dedicated)
+		return CK_OK;
+	return ck_fail_set(fail, CK_UNSUPPORTED, p->keychain,
+	    "holds another credential, and one is all that this version "
+	    "keeps there, so %s stays where it is", p->credential);
+}
+
+/* Every reader asks for the operator's bearer by its own name. */
+static ck_err
+named_rightly(const struct ck_view *v, const struct ck_place *p,
+    struct ck_fail *fail)
+{
+	if (v->known || p->format != CK_FORMAT_OPERATOR_BEARER ||
+	    strcmp(p->credential, CK_OPERATOR_NAME) == 0)
+		return CK_OK;
+	(void)ck_fail_set(fail, CK_USAGE, p->credential,
+	    "names no item: %s / %s is the credential %s", p->service,
+	    p->account, CK_OPERATOR_NAME);
+	ck_fail_next(fail, "give its --service and --account");
+	return CK_USAGE;
+}
+
 /* Steps 0 and "preflight again": everything that can be known beforehand. */
 static ck_err
 preflight(struct ck_migrate_run *run, struct ck_fail *fail)
@@ -78,6 +105,8 @@ preflight(struct ck_migrate_run *run, struct ck_fail *fail)
 		return CK_OK;
 	if ((r = ck_preflight_clankie(p, &run->v, run->how->honours, &run->pf,
 	    fail)) != CK_OK)
+		return r;
+	if (!run->resumed && (r = ck_preflight_password(p, fail)) != CK_OK)
 		return r;
 	return ck_preflight_copies(p, run->how->checkouts,
 	    run->how->ncheckouts, &run->pf, fail);
@@ -109,6 +138,8 @@ take_locks(struct ck_migrate_run *run, struct ck_fail *fail)
 		return r;
 	ck_view_close(&run->v);
 	if ((r = ck_view_open(p, CK_REC_WRITE, &run->v, fail)) != CK_OK)
+		return r;
+	if ((r = not_another(&run->v, p, fail)) != CK_OK)
 		return r;
 	if (all_done(&run->v))
 		return CK_OK;
@@ -210,7 +241,9 @@ ck_migrate(struct ck_place *p, const struct ck_migrate_how *how,
 	run_init(&run, p, how);
 	if ((r = ck_preflight_context(p, CK_MIGRATE_OPERATION, fail)) != CK_OK ||
 	    (r = ck_preflight_selftest(fail)) != CK_OK ||
-	    (r = ck_view_open(p, CK_REC_READ, &run.v, fail)) != CK_OK)
+	    (r = ck_view_open(p, CK_REC_READ, &run.v, fail)) != CK_OK ||
+	    (r = not_another(&run.v, p, fail)) != CK_OK ||
+	    (r = named_rightly(&run.v, p, fail)) != CK_OK)
 		goto out;
 	if (!all_done(&run.v) && (r = preflight(&run, fail)) != CK_OK)
 		goto out;

@@ -32,6 +32,7 @@ struct ck_migrate_run {
 	bool made_dir;
 	bool made_records;
 	bool made_password;
+	bool made_unlock_dir[2];        /* the configuration's, and ours in it */
 	bool resumed;
 	int64_t broker_id;
 };
@@ -53,6 +54,8 @@ CK_MUST_USE ck_err ck_migrate_erase(struct ck_migrate_run *run,
 CK_MUST_USE ck_err ck_migrate_finish(struct ck_migrate_run *run,
     struct ck_fail *fail);
 
+/* Remember which directories storing the unlock password is going to make. */
+void ck_migrate_note_dirs(struct ck_migrate_run *run);
 /* Before the file has its name: take back what the steps did. */
 void ck_migrate_undo(struct ck_migrate_run *run);
 /* Remove the custody directory if this run made it and nothing began. */

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <openssl/rand.h>
 
@@ -95,22 +94,15 @@ ck_migrate_password(struct ck_migrate_run *run, struct ck_fail *fail)
 	struct ck_place *p = run->p;
 	ck_err r;
 
-	/* An interrupted run may have stored one that nothing uses yet; a
-	 * stored password without a file is harmless and taken over. */
+	/* An interrupted run may have stored one that nothing uses yet; the
+	 * preflight has seen to it that no other one is there. */
 	r = ck_unlock_place_get(p, &run->password, fail);
-	if (r == CK_OK && !run->resumed) {
-		(void)ck_fail_set(fail, CK_DECIDE, p->keychain,
-		    "does not exist, but an unlock password for it is stored "
-		    "already: a dedicated keychain may have been moved away");
-		ck_fail_next(fail, "put the file back, or remove the stored "
-		    "password if the file is lost for good");
-		return CK_DECIDE;
-	}
 	if (r == CK_NOSTORE) {
 		if ((r = ck_unlock_make(&run->password)) != CK_OK)
 			return ck_fail_set(fail, r, NULL,
 			    "no unlock password can be made");
 		run->made_password = true;
+		ck_migrate_note_dirs(run);
 		r = ck_unlock_place_put(p, &run->password, fail);
 	}
 	if (r != CK_OK)
@@ -138,59 +130,6 @@ ck_migrate_build(struct ck_migrate_run *run, struct ck_fail *fail)
 		return r;
 	return ck_records_journal_step(run->v.rec, run->nonce, CK_STEP_BUILT,
 	    fail);
-}
-
-void
-ck_migrate_undo_dir(struct ck_migrate_run *run)
-{
-	if (!run->made_dir || run->lockfd < 0)
-		return;
-	(void)unlinkat(run->v.dirfd, CK_LOCK_FILE, 0);
-	(void)rmdir(run->p->dir);
-}
-
-/* The rows as they were: the broker is in charge, nothing is under way. */
-static void
-undo_rows(struct ck_migrate_run *run)
-{
-	struct ck_records *rec = run->v.rec;
-	struct ck_rec_credential row;
-
-	if (ck_records_begin(rec, NULL) != CK_OK)
-		return;
-	if (ck_records_credential_get(rec, run->p->credential, &row,
-	    NULL) == CK_OK) {
-		row.state = CK_STATE_BROKER;
-		if (ck_records_credential_put(rec, &row, NULL) == CK_OK &&
-		    ck_records_journal_close(rec, run->nonce,
-		    NULL) == CK_OK &&
-		    ck_records_event(rec, "migrate-undone", run->p->broker,
-		    NULL) == CK_OK &&
-		    ck_records_commit(rec, NULL) == CK_OK)
-			return;
-	}
-	/* The journal stays open: the next run takes back or finishes. */
-	ck_records_rollback(rec);
-}
-
-void
-ck_migrate_undo(struct ck_migrate_run *run)
-{
-	struct ck_place *p = run->p;
-
-	if (run->nonce[0] != '\0' &&
-	    ck_dedicated_discard(p, run->v.dirfd, run->nonce, NULL) != CK_OK)
-		return;
-	if (run->made_password && run->password.p != NULL &&
-	    ck_unlock_place_remove(p, &run->password, NULL) == CK_CHANGED)
-		return;
-	if (run->made_records) {
-		ck_records_close(&run->v.rec);
-		(void)unlinkat(run->v.dirfd, CK_REC_FILE, 0);
-	} else if (run->v.rec != NULL) {
-		undo_rows(run);
-	}
-	ck_migrate_undo_dir(run);
 }
 
 static ck_err
@@ -278,11 +217,19 @@ ck_migrate_install(struct ck_migrate_run *run, struct ck_fail *fail)
 	ck_err r;
 
 	if (!run->v.dedicated) {
-		if ((r = ck_dedicated_install(run->p, run->v.dirfd, run->nonce,
-		    fail)) != CK_OK)
+		r = ck_dedicated_install(run->p, run->v.dirfd, run->nonce,
+		    fail);
+		/* It may have its name although the disk did not confirm it:
+		 * then nothing is taken back any more. */
+		if (r == CK_OK || ck_place_dedicated(run->p,
+		    &run->v.dedicated, NULL) != CK_OK)
+			run->v.dedicated = true;
+		if (r != CK_OK)
 			return r;
-		run->v.dedicated = true;
 	}
+	/* An interrupted run came as far as this transaction. */
+	if (run->v.known && run->v.row.state == CK_STATE_DEDICATED)
+		return CK_OK;
 	if ((r = ck_records_begin(rec, fail)) != CK_OK)
 		return r;
 	if ((r = installed_rows(run, fail)) == CK_OK)

@@ -2,7 +2,6 @@
 /* What is known before a change; see preflight.h. */
 #include "custody/preflight.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -282,7 +281,7 @@ ck_preflight_copies(const struct ck_place *p, const char *const *checkouts,
 		return from_broker;
 	}
 	if (from_broker == CK_OK) {
-		if ((r = ck_format_check(p->format, &pf.value)) != CK_OK) {
+		if (ck_format_check(p->format, &pf.value) != CK_OK) {
 			r = ck_fail_set(fail, CK_DAMAGED, p->broker,
 			    "what is stored as %s / %s is not a credential "
 			    "of its kind and is left alone", p->service,
@@ -310,87 +309,23 @@ out:
 	return r;
 }
 
-/* PATH exists in some form. */
-static bool
-exists(const char *dir, const char *name, char ret[CK_PATH_MAX])
-{
-	struct stat st;
-
-	if (ck_path_join(dir, name, ret, NULL) != CK_OK)
-		return false;
-	/* What cannot be examined may well be there. */
-	return lstat(ret, &st) == 0 || (errno != ENOENT && errno != ENOTDIR);
-}
-
-/* The launcher's state files, one a service: <id>-service.json. */
-static bool
-has_service_state(const char *state, char ret[CK_PATH_MAX])
-{
-	static const char tail[] = "-service.json";
-	char dirname[CK_PATH_MAX];
-	const struct dirent *entry;
-	bool found = false;
-	DIR *dir;
-
-	if (ck_path_join(state, "clankie", dirname, NULL) != CK_OK ||
-	    (dir = opendir(dirname)) == NULL)
-		return false;
-	while (!found && (entry = readdir(dir)) != NULL) {
-		size_t n = strlen(entry->d_name);
-
-		found = n >= sizeof(tail) &&
-		    strcmp(entry->d_name + n - (sizeof(tail) - 1), tail) == 0 &&
-		    ck_path_join(dirname, entry->d_name, ret, NULL) == CK_OK;
-	}
-	(void)closedir(dir);
-	return found;
-}
-
-/* The service's own readers and writers must be known to ask the records. */
-static ck_err
-service_honours(const struct ck_view *v, bool *ret, struct ck_fail *fail)
-{
-	static const char *const places[] = {
-		"service-startup", "authenticator"
-	};
-	struct ck_rec_principal who;
-	ck_err r;
-
-	*ret = v->rec != NULL;
-	for (size_t i = 0; *ret && i < 2; i++) {
-		r = ck_records_principal_get(v->rec, places[i], &who, fail);
-		if (r != CK_OK && r != CK_ABSENT)
-			return r;
-		*ret = r == CK_OK && strcmp(who.honours, "yes") == 0;
-	}
-	return CK_OK;
-}
-
 ck_err
-ck_preflight_clankie(const struct ck_place *p, const struct ck_view *v,
-    bool honours, struct ck_preflight *ret, struct ck_fail *fail)
+ck_preflight_password(const struct ck_place *p, struct ck_fail *fail)
 {
-	static const char plist[] =
-	    "Library/LaunchAgents/bot.clankie.autostart.plist";
-	char sign[CK_PATH_MAX] = "";
-	bool known = false;
+	struct ck_secret password = CK_SECRET_INIT;
 	ck_err r;
 
-	if (!exists(p->home, plist, sign) &&
-	    !has_service_state(p->state, sign) &&
-	    !exists(p->clankie_state, "events.jsonl", sign) &&
-	    !exists(p->clankie_state, "herdr", sign))
+	r = ck_unlock_place_get(p, &password, fail);
+	ck_secret_wipe(&password);
+	if (r == CK_NOSTORE)
 		return CK_OK;
-	memcpy(ret->clankie, sign, sizeof(ret->clankie));
-	if (honours)
-		return CK_OK;
-	if ((r = service_honours(v, &known, fail)) != CK_OK || known)
+	if (r != CK_OK)
 		return r;
-	(void)ck_fail_set(fail, CK_DECIDE, sign,
-	    "a Clankie is installed here that is not known to ask the records; "
-	    "an older one would make a second bearer at its next start");
-	ck_fail_next(fail, "if yours follows ADR 0296: clankie-keys migrate "
-	    "--service-honours-precedence");
+	(void)ck_fail_set(fail, CK_DECIDE, p->keychain,
+	    "does not exist, but an unlock password for it is stored already: "
+	    "a dedicated keychain may have been moved away");
+	ck_fail_next(fail, "put the file back, or remove the stored password "
+	    "if the file is lost for good");
 	return CK_DECIDE;
 }
 
@@ -407,7 +342,7 @@ ck_preflight_selftest(struct ck_fail *fail)
 	uint8_t salt[20];
 	ck_err r;
 
-	for (uint8_t i = 0; i < sizeof(salt); i++)
+	for (size_t i = 0; i < sizeof(salt); i++)
 		salt[i] = (uint8_t)(0x50 + i);
 	if ((r = ck_secret_copy("example", 7, &password)) == CK_OK)
 		r = kc_master_key(&password, salt, &master);

@@ -55,6 +55,11 @@ CK_MUST_USE ck_err ck_preflight_copies(const struct ck_place *p,
     const char *const *checkouts, size_t ncheckouts,
     struct ck_preflight *ret, struct ck_fail *fail);
 
+/* CK_DECIDE when an unlock password is stored although nothing was begun:
+ * the keychain it belongs to may only have been moved away. */
+CK_MUST_USE ck_err ck_preflight_password(const struct ck_place *p,
+    struct ck_fail *fail);
+
 /* CK_DECIDE when a Clankie is installed that is not known to honour the
  * records. */
 CK_MUST_USE ck_err ck_preflight_clankie(const struct ck_place *p,

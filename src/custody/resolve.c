@@ -61,6 +61,17 @@ reader_known(const struct ck_view *v, const char *reader,
 	return r;
 }
 
+/* Another credential's keychain is not asked for this one. */
+static ck_err
+credential_known(const struct ck_view *v, const struct ck_place *p,
+    struct ck_fail *fail)
+{
+	if (v->known || v->rec == NULL || !ck_view_is_dedicated(v))
+		return CK_OK;
+	return ck_fail_set(fail, CK_USAGE, p->credential,
+	    "is no credential that the records know");
+}
+
 /* One try, from one look at records and places. */
 static ck_err
 resolve_once(struct ck_place *p, const char *reader, struct ck_secret *ret,
@@ -72,7 +83,8 @@ resolve_once(struct ck_place *p, const char *reader, struct ck_secret *ret,
 	memset(ret_where, 0, sizeof(*ret_where));
 	if ((r = ck_view_open(p, CK_REC_READ, &v, fail)) != CK_OK)
 		return r;
-	if ((r = reader_known(&v, reader, fail)) != CK_OK)
+	if ((r = reader_known(&v, reader, fail)) != CK_OK ||
+	    (r = credential_known(&v, p, fail)) != CK_OK)
 		goto out;
 	if (!ck_view_is_dedicated(&v)) {
 		ret_where->kind = p->broker_kind;

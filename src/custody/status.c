@@ -14,6 +14,12 @@ look_at_file(const struct ck_place *p, struct ck_status *s)
 	const struct ck_login login = { p->keychain, NULL, CK_WAIT_MS };
 
 	s->file_err = ck_login_status(&login, &s->file, &s->file_fail);
+	/* A login keychain may be readable for others, ours may not; get
+	 * refuses it. */
+	if (s->file_err == CK_OK && (s->file.mode & 077) != 0)
+		s->file_err = ck_fail_set(&s->file_fail, CK_REFUSED,
+		    p->keychain, "has mode %04o; it must be closed to group "
+		    "and others", (unsigned int)s->file.mode);
 	s->settings_changed = s->file_err == CK_OK &&
 	    (s->file.idle_timeout != CK_DEDICATED_IDLE ||
 	    !s->file.lock_on_sleep);

@@ -67,6 +67,20 @@ into_place(int dirfd, const char *temp, const char *path,
 }
 
 ck_err
+ck_records_remove(int dirfd, const char *dir, struct ck_fail *fail)
+{
+	/* In this order: a journal without its file is known to be nobody's,
+	 * a file without its journal may be half written. */
+	if (unlinkat(dirfd, CK_REC_FILE, 0) != 0 && errno != ENOENT)
+		return ck_fail_sys(fail, errno, dir, "remove the records");
+	if (unlinkat(dirfd, CK_REC_FILE "-journal", 0) != 0 &&
+	    errno != ENOENT)
+		return ck_fail_sys(fail, errno, dir,
+		    "remove the records' journal");
+	return ck_io_sync(dirfd, dir, fail);
+}
+
+ck_err
 ck_rec_create(int dirfd, const char *path, struct ck_fail *fail)
 {
 	unsigned char *bytes = NULL;
@@ -81,6 +95,11 @@ ck_rec_create(int dirfd, const char *path, struct ck_fail *fail)
 		return CK_OK;
 	if (errno != ENOENT)
 		return ck_fail_sys(fail, errno, path, "examine it");
+	/* SQLite would undo an old file's change in the new one. */
+	if (unlinkat(dirfd, CK_REC_FILE "-journal", 0) != 0 &&
+	    errno != ENOENT)
+		return ck_fail_sys(fail, errno, path,
+		    "remove the journal of a file that is gone");
 	if ((r = image(path, &bytes, &n, fail)) != CK_OK)
 		return r;
 	/* Under the custody lock any that is there was left by a process that

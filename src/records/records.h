@@ -81,6 +81,11 @@ CK_MUST_USE ck_err ck_records_open(int dirfd, const char *dir,
 CK_MUST_USE ck_err ck_records_recover(int dirfd, const char *dir,
     struct ck_fail *fail);
 
+/* Take back a CK_REC_CREATE: the file and SQLite's journal go.  The caller
+ * holds the custody lock and has closed the records. */
+CK_MUST_USE ck_err ck_records_remove(int dirfd, const char *dir,
+    struct ck_fail *fail);
+
 /* Rolls an open transaction back.  NULL and *rec == NULL are fine. */
 void ck_records_close(struct ck_records **rec);
 

@@ -166,10 +166,14 @@ take(struct ck_broker_lock *l, unsigned int wait_ms, struct ck_fail *fail)
 		if (pause.tv_nsec < 80000000)
 			pause.tv_nsec *= 2;
 	}
-	if (r == CK_OK)
-		r = ck_broker_lock_touch(l, fail);
 	if (r != CK_OK)
+		return r;
+	if ((r = ck_broker_lock_touch(l, fail)) != CK_OK) {
+		/* Ours by flock, so nobody else's is removed. */
+		if (r != CK_CHANGED)
+			(void)unlinkat(l->dirfd, l->name, AT_REMOVEDIR);
 		ck_io_close(&l->fd);
+	}
 	return r;
 }
 

@@ -97,8 +97,12 @@ expect 'a principal that only writes is no reader' \
 
 t_case 'get of a credential that was never heard of'
 run "$CK" get other
-expect 'no success' test "$status" -ne 0
+expect_status 2
 expect_out_empty
+expect_err_has other
+run "$CK" migrate other
+expect_status 14
+expect_err_has other
 
 t_case 'the unlock password goes with the records'
 "$T_TOOLS/ck-json" password <"$UNLOCK" | tr -d '\n' >"$T_TMP/unlock"

@@ -54,6 +54,49 @@ new_records_are_0600_whatever_the_umask(void **state)
 }
 
 static void
+leave(const struct help_records *fx, const char *name)
+{
+	int fd = openat(fx->dirfd, name, O_WRONLY | O_CREAT | O_EXCL |
+	    O_CLOEXEC, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "left", 4), 4);
+	(void)close(fd);
+}
+
+static void
+what_killed_processes_left_is_no_part_of_new_records(void **state)
+{
+	struct help_records *fx = *state;
+	struct ck_records *rec;
+
+	leave(fx, CK_REC_FILE "-journal");
+	leave(fx, CK_REC_FILE ".new-4711");
+	rec = help_records_open(fx, CK_REC_CREATE);
+	help_records_fill(rec);
+	assert_int_equal(ck_records_check(rec, &fx->fail), CK_OK);
+	ck_records_close(&rec);
+	help_records_alone(fx);
+}
+
+static void
+removed_records_are_gone_with_their_journal(void **state)
+{
+	struct help_records *fx = *state;
+
+	make(fx);
+	leave(fx, CK_REC_FILE "-journal");
+	assert_int_equal(ck_records_remove(fx->dirfd, fx->dir, &fx->fail),
+	    CK_OK);
+	assert_int_equal(access(fx->file, F_OK), -1);
+	assert_int_equal(faccessat(fx->dirfd, CK_REC_FILE "-journal", F_OK,
+	    0), -1);
+	/* Nothing to remove is fine. */
+	assert_int_equal(ck_records_remove(fx->dirfd, fx->dir, &fx->fail),
+	    CK_OK);
+}
+
+static void
 file_that_is_not_ours_alone_is_refused(void **state)
 {
 	static const mode_t modes[] = { 0660, 0606, 0640, 0604, 0610 };
@@ -389,6 +432,8 @@ main(void)
 	    help_records_teardown)
 	const struct CMUnitTest tests[] = {
 		CASE(new_records_are_0600_whatever_the_umask),
+		CASE(what_killed_processes_left_is_no_part_of_new_records),
+		CASE(removed_records_are_gone_with_their_journal),
 		CASE(file_that_is_not_ours_alone_is_refused),
 		CASE(somebody_elses_file_is_refused),
 		CASE(directory_that_is_not_the_checked_one_is_changed),

@@ -1,0 +1,74 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# Killing and failing system calls with strace(1); read behind custody.sh.
+#
+#	i_need               ends the script with a skip where strace cannot trace
+#	i_keep               remember the home as it is now
+#	i_back               the home as it was then, under the same path
+#	i_points COMMAND...  run it once; prints "SYSCALL N" for each call that
+#	                     changes something on disk, N counted for its name
+#	i_sample K           every Kth line, all with CK_SWEEP=full
+#	i_inject WHAT COMMAND...  run it, strace told -e inject=WHAT; sets $status
+
+I_CALLS='openat,rename,renameat,renameat2,link,linkat,unlink,unlinkat,rmdir'
+I_CALLS=$I_CALLS',mkdir,mkdirat,fsync,fdatasync,fchmod,write,pwrite64'
+I_CALLS=$I_CALLS',ftruncate,utimensat'
+
+# A tracer keeps LeakSanitizer from working, which is no finding.
+i_strace() {
+	env ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0" strace -f -qq "$@"
+}
+
+i_need() {
+	t_find_tool strace || skip_all 'no strace here'
+	strace -o /dev/null true 2>/dev/null || skip_all 'tracing is not allowed'
+}
+
+i_keep() {
+	rm -rf "$T_TMP/kept"
+	cp -a "$T_HOME" "$T_TMP/kept"
+}
+
+i_back() {
+	chmod -R u+rwX "$T_HOME"
+	rm -rf "$T_HOME"
+	cp -a "$T_TMP/kept" "$T_HOME"
+}
+
+# An openat matters when it may create; a write when it is not the report.
+i_points() {
+	i_strace -o "$T_TMP/points" -e "trace=$I_CALLS" "$@" \
+	    >/dev/null 2>"$T_ERR" || return 1
+	awk '{
+		sub(/^[0-9]+ +/, "")
+		name = $0
+		sub(/\(.*/, "", name)
+		if (name !~ /^[a-z0-9_]+$/)
+			next
+		n[name]++
+		if (name == "openat" && !/O_CREAT/)
+			next
+		if (name == "write" && /^write\([12],/)
+			next
+		print name, n[name]
+	}' "$T_TMP/points"
+}
+
+i_sample() {
+	awk -v k="$1" -v full="${CK_SWEEP:-}" \
+	    'full == "full" || NR % k == 1 || k == 1'
+}
+
+# shellcheck disable=SC2034  # status is the scripts'
+# The shell of its own keeps "Killed" out of our standard error.
+i_inject() {
+	i_what=$1
+	shift
+	status=0
+	(
+		i_strace -o "$T_TMP/trace" -e "inject=$i_what" "$@" \
+		    >"$T_OUT" 2>"$T_ERR"
+		exit $?
+	) 2>/dev/null || status=$?
+}
