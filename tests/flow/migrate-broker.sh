@@ -35,7 +35,8 @@ expect_json broker_kind file-broker
 expect_json broker "$BROKER"
 t_no_secret
 expect_same "$BROKER" "$T_TMP/broker.rest"
-expect 'the malformed entry is still there' grep -q '"malformed": {"type": "api", "kay": \[1, 2.50, "caf.u00e9"\]}' "$BROKER"
+expect 'the malformed entry is still there' \
+    grep -q '"malformed": {"type": "api", "kay": \[1, 2.50, "caf.u00e9"\]}' "$BROKER"
 expect_custody
 fingerprint=$("$T_TOOLS/ck-json" fingerprint <"$T_OUT")
 expect 'the fingerprint is eight digits' \
