@@ -235,10 +235,17 @@ run "$CK" keychain list "$KC" --password-fd 3 3<"$T_TMP/long"
 expect_status 2
 expect_err_has '65536'
 
-# R12
+# R12.  The attributes have nowhere to go when standard output is closed, and
+# data that is lost is an error; no descriptor of ours ever takes its place.
 t_case 'nothing on the standard descriptors'
 run sh -c 'exec "$1" keychain find "$2" --service s --account a \
     --password-fd 3 --out-fd 4 3<"$3" 4>"$4" <&- >&- 2>&-' \
+    sh "$CK" "$KC" "$PW" "$GOT"
+expect_status 25
+expect_same "$GOT" "$T_TMP/one"
+t_case 'nobody reads the standard descriptors'
+run sh -c 'exec "$1" keychain find "$2" --service s --account a \
+    --password-fd 3 --out-fd 4 3<"$3" 4>"$4" </dev/null >/dev/null 2>&-' \
     sh "$CK" "$KC" "$PW" "$GOT"
 expect_status 0
 expect_same "$GOT" "$T_TMP/one"
