@@ -119,6 +119,8 @@ ck_path_canonical(const char *path, char ret[CK_PATH_MAX],
 		if (sys != ENOENT)
 			return ck_fail_sys(fail, sys, path, "resolve it");
 		/* A dangling link exists; what it will name is not known. */
+		if (lstat(head, &st) == 0 && !S_ISLNK(st.st_mode))
+			continue;   /* somebody made it just now */
 		if (lstat(head, &st) == 0)
 			return ck_fail_set(fail, CK_REFUSED, head,
 			    "is a symbolic link to something missing");

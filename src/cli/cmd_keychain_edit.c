@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/io.h"
+#include "custody/preflight.h"
 #include "keychain/blob.h"
 #include "keychain/keychain.h"
 
@@ -65,6 +66,27 @@ not_the_systems(struct cli *cli, const char *path)
 	return CK_REFUSED;
 }
 
+/* The custody's own file is changed by migrate alone: an item that goes there
+ * is the only copy of a credential. */
+static ck_err
+not_the_custody(struct cli *cli, const char *path)
+{
+	struct ck_place place;
+	char real[CK_PATH_MAX];
+	ck_err r;
+
+	/* Without a home there is no custody that could be meant. */
+	if (ck_place_resolve(&cli->say, &place, NULL) != CK_OK)
+		return CK_OK;
+	if ((r = ck_path_canonical(path, real, &cli->fail)) != CK_OK)
+		return r;
+	if (!ck_path_under(real, place.dir))
+		return CK_OK;
+	return ck_fail_set(&cli->fail, CK_REFUSED, path,
+	    "belongs to the custody, whose keychain holds the only copy of a "
+	    "credential; it is not changed from here");
+}
+
 static ck_err
 parse(struct cli *cli, unsigned int sub, int argc, char **argv,
     struct editing *ret)
@@ -111,9 +133,12 @@ parse(struct cli *cli, unsigned int sub, int argc, char **argv,
 		return ck_fail_set(&cli->fail, CK_USAGE, "--lock-on-sleep",
 		    "wants yes or no");
 	if ((r = check_fds(cli, ret)) != CK_OK ||
-	    (r = cli_absolute(cli, words[0], ret->path)) != CK_OK)
+	    (r = ck_preflight_worker(cli->say.worker_marked,
+	    "change a keychain", &cli->fail)) != CK_OK ||
+	    (r = cli_absolute(cli, words[0], ret->path)) != CK_OK ||
+	    (r = not_the_systems(cli, ret->path)) != CK_OK)
 		return r;
-	return not_the_systems(cli, ret->path);
+	return not_the_custody(cli, ret->path);
 }
 
 static ck_err

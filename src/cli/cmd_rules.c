@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/io.h"
+#include "custody/preflight.h"
 #include "custody/rules.h"
 #include "custody/view.h"
 
@@ -28,7 +29,7 @@ show(struct cli *cli, const struct ck_place *place, const struct ck_view *v,
 			r = ck_path_canonical(path, room[i], &cli->fail);
 	}
 	if (r == CK_OK && ck_view_is_dedicated(v) && v->rec != NULL)
-		r = ck_rules_recorded(v->rec, set, &cli->fail);
+		r = ck_rules_recorded(place, v->rec, set, &cli->fail);
 	else if (r == CK_OK)
 		r = ck_rules_defaults(place, dirs, said->n, set, &cli->fail);
 	if (r == CK_OK)
@@ -87,6 +88,9 @@ cmd_rules(struct cli *cli, int argc, char **argv)
 		return ck_fail_set(&cli->fail, CK_USAGE, NULL,
 		    "--checkout shows rules; what is written comes from the "
 		    "records");
+	if (write && (r = ck_preflight_worker(cli->say.worker_marked,
+	    "write the rules", &cli->fail)) != CK_OK)
+		return r;
 	if ((r = ck_place_resolve(&cli->say, &place, &cli->fail)) != CK_OK ||
 	    (r = ck_view_open(&place, CK_REC_READ, &v, &cli->fail)) != CK_OK)
 		return r;

@@ -201,6 +201,31 @@ ck_unlock_place_get(const struct ck_place *p, struct ck_secret *ret,
 }
 
 ck_err
+ck_unlock_place_exists(const struct ck_place *p, bool *ret,
+    struct ck_fail *fail)
+{
+	struct ck_login login = as_login(p);
+	struct stat st;
+	ck_err r;
+
+	if (is_keychain(p)) {
+		r = ck_login_find(&login, CK_OWN_SERVICE, CK_UNLOCK_ACCOUNT,
+		    NULL, fail);
+		if (r == CK_OK || r == CK_ABSENT)
+			*ret = r == CK_OK;
+		return r == CK_ABSENT ? CK_OK : r;
+	}
+	if (lstat(p->unlock, &st) == 0) {
+		*ret = true;
+		return CK_OK;
+	}
+	if (errno != ENOENT)
+		return ck_fail_sys(fail, errno, p->unlock, "examine it");
+	*ret = false;
+	return CK_OK;
+}
+
+ck_err
 ck_unlock_place_put(const struct ck_place *p,
     const struct ck_secret *password, struct ck_fail *fail)
 {

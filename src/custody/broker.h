@@ -41,6 +41,9 @@ CK_MUST_USE ck_err ck_broker_writable(const struct ck_place *p,
  */
 CK_MUST_USE ck_err ck_unlock_place_get(const struct ck_place *p,
     struct ck_secret *ret, struct ck_fail *fail);
+/* Is there an unlock password, for whichever keychain?  Needs no password. */
+CK_MUST_USE ck_err ck_unlock_place_exists(const struct ck_place *p,
+    bool *ret, struct ck_fail *fail);
 /* Store and read back.  CK_REFUSED when another one is there. */
 CK_MUST_USE ck_err ck_unlock_place_put(const struct ck_place *p,
     const struct ck_secret *password, struct ck_fail *fail);

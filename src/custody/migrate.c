@@ -8,6 +8,8 @@
 
 #include "base/io.h"
 #include "custody/migrate_int.h"
+#include "custody/rules.h"
+#include "store/login.h"
 
 static void
 run_init(struct ck_migrate_run *run, struct ck_place *p,
@@ -112,6 +114,38 @@ preflight(struct ck_migrate_run *run, struct ck_fail *fail)
 	    run->how->ncheckouts, &run->pf, fail);
 }
 
+/*
+ * The preflight looked without a lock, and another migration may have moved
+ * things between two of its looks.  Before a refusal is final it is asked for
+ * again under the lock, when there is one; first is what it said before.
+ */
+static ck_err
+look_again(struct ck_migrate_run *run, ck_err first, struct ck_fail *fail)
+{
+	struct ck_fail other = CK_FAIL_INIT;
+	struct stat st;
+	int lock = -1;
+	ck_err r;
+
+	ck_view_close(&run->v);
+	r = ck_view_open(run->p, CK_REC_READ, &run->v, &other);
+	if (r != CK_OK || run->v.dirfd < 0 ||
+	    fstatat(run->v.dirfd, CK_LOCK_FILE, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		return first;
+	r = ck_io_lock(run->v.dirfd, CK_LOCK_FILE, run->p->dir, 0600,
+	    CK_WAIT_MS, &lock, &other);
+	if (r == CK_OK) {
+		ck_view_close(&run->v);
+		r = ck_view_open(run->p, CK_REC_READ, &run->v, &other);
+	}
+	if (r == CK_OK && !all_done(&run->v))
+		r = preflight(run, &other);
+	ck_io_close(&lock);
+	if (r != CK_OK && fail != NULL)
+		*fail = other;
+	return r;
+}
+
 /* Step 1: directory, locks, and everything again under them. */
 static ck_err
 take_locks(struct ck_migrate_run *run, struct ck_fail *fail)
@@ -184,6 +218,55 @@ carry_out(struct ck_migrate_run *run, struct ck_fail *fail)
 	return r;
 }
 
+/* The dedicated keychain, as far as it can be judged with what is at hand. */
+static ck_err
+keychain_sound(struct ck_migrate_run *run, struct ck_fail *fail)
+{
+	struct ck_place *p = run->p;
+	const struct ck_login login = { p->keychain, NULL, CK_WAIT_MS };
+	struct ck_login_status st;
+	ck_err r;
+
+	if (!run->v.dedicated) {
+		(void)ck_fail_set(fail, CK_NOSTORE, p->keychain,
+		    "the records say the credential is here, but the file is "
+		    "missing");
+		ck_fail_next(fail, "put it back from a backup");
+		return CK_NOSTORE;
+	}
+	if (p->broker_kind == CK_KIND_LOGIN_KEYCHAIN &&
+	    p->login_password == NULL)
+		return ck_login_status(&login, &st, fail);
+	if ((r = ck_unlock_place_get(p, &run->password, fail)) != CK_OK)
+		return r;
+	return ck_dedicated_prove(p, p->keychain, &run->password, NULL, fail);
+}
+
+/* "Already done" is said only of something that is still so; rules that were
+ * lost or edited are written again. */
+static ck_err
+still_sound(struct ck_migrate_run *run, struct ck_fail *fail)
+{
+	struct ck_place *p = run->p;
+	bool match = false;
+	int lock = -1;
+	ck_err r;
+
+	if ((r = keychain_sound(run, fail)) != CK_OK)
+		return r;
+	if (ck_rules_match(p, run->v.dirfd, run->v.rec, &match,
+	    NULL) == CK_OK && match)
+		return CK_OK;
+	if (run->how->dry_run)
+		return CK_OK;
+	if ((r = ck_io_lock(run->v.dirfd, CK_LOCK_FILE, p->dir, 0600,
+	    CK_WAIT_MS, &lock, fail)) != CK_OK)
+		return r;
+	r = ck_rules_write(p, run->v.dirfd, run->v.rec, fail);
+	ck_io_close(&lock);
+	return r;
+}
+
 /* Neither broker must have grown a second bearer since. */
 static ck_err
 no_second_bearer(struct ck_migrate_run *run, struct ck_fail *fail)
@@ -245,7 +328,8 @@ ck_migrate(struct ck_place *p, const struct ck_migrate_how *how,
 	    (r = not_another(&run.v, p, fail)) != CK_OK ||
 	    (r = named_rightly(&run.v, p, fail)) != CK_OK)
 		goto out;
-	if (!all_done(&run.v) && (r = preflight(&run, fail)) != CK_OK)
+	if (!all_done(&run.v) && (r = preflight(&run, fail)) != CK_OK &&
+	    (r = look_again(&run, r, fail)) != CK_OK)
 		goto out;
 	if (!all_done(&run.v) && !how->dry_run) {
 		if ((r = take_locks(&run, fail)) != CK_OK)
@@ -258,7 +342,8 @@ ck_migrate(struct ck_place *p, const struct ck_migrate_how *how,
 	}
 	if (end == CK_MIGRATE_PLANNED && all_done(&run.v)) {
 		end = CK_MIGRATE_ALREADY;
-		if ((r = no_second_bearer(&run, fail)) != CK_OK)
+		if ((r = still_sound(&run, fail)) != CK_OK ||
+		    (r = no_second_bearer(&run, fail)) != CK_OK)
 			goto out;
 	}
 	report(&run, end, ret);

@@ -266,14 +266,28 @@ ck_place_dedicated(const struct ck_place *p, bool *ret,
     struct ck_fail *fail)
 {
 	struct stat st;
+	int fd = -1;
+	ck_err r;
 
+	/* The directory first: what lies in one that others can change, or
+	 * behind a link, is not in our custody. */
+	r = ck_io_open_dir(AT_FDCWD, p->operator_dir, p->operator_dir,
+	    CK_IO_OWNER | CK_IO_PRIVATE, &fd, NULL, fail);
+	ck_io_close(&fd);
+	if (r != CK_OK && r != CK_NOSTORE)
+		return r;
+	if (r == CK_NOSTORE) {
+		*ret = false;
+		return CK_OK;
+	}
 	if (lstat(p->keychain, &st) == 0) {
 		*ret = true;
 		return CK_OK;
 	}
 	if (errno != ENOENT)
 		return ck_fail_sys(fail, errno, p->keychain, "examine it");
-	/* The directory takes its name only when the file is complete. */
+	/* The directory takes its name only when the file is complete; and a
+	 * file that appeared since is seen the next time. */
 	if (lstat(p->operator_dir, &st) == 0) {
 		(void)ck_fail_set(fail, CK_DAMAGED, p->operator_dir,
 		    "is there, but the dedicated keychain in it is missing");

@@ -21,6 +21,17 @@
 #define CUSTODY_BYTES (1024ULL * 1024)
 
 ck_err
+ck_preflight_worker(bool marked, const char *operation, struct ck_fail *fail)
+{
+	if (!marked)
+		return CK_OK;
+	(void)ck_fail_set(fail, CK_REFUSED, NULL,
+	    "this is a worker pane; only its owner may %s", operation);
+	ck_fail_next(fail, "run it in a terminal of your own");
+	return CK_REFUSED;
+}
+
+ck_err
 ck_preflight_context(const struct ck_place *p, const char *operation,
     struct ck_fail *fail)
 {
@@ -32,14 +43,7 @@ ck_preflight_context(const struct ck_place *p, const char *operation,
 		    "clankie-keys %s again", operation);
 		return CK_REFUSED;
 	}
-	if (p->worker_marked) {
-		(void)ck_fail_set(fail, CK_REFUSED, NULL,
-		    "this is a worker pane; only its owner may %s",
-		    operation);
-		ck_fail_next(fail, "run it in a terminal of your own");
-		return CK_REFUSED;
-	}
-	return CK_OK;
+	return ck_preflight_worker(p->worker_marked, operation, fail);
 }
 
 /* The deepest directory on the way that exists. */
@@ -262,6 +266,10 @@ erasable(const struct ck_place *p, const struct ck_preflight *pf,
 		    sizeof(where.broker));
 		if ((r = ck_broker_writable(&where, fail)) != CK_OK)
 			return r;
+		if (where.broker_kind == CK_KIND_FILE_BROKER &&
+		    (r = ck_broker_file_erasable(where.broker, p->account,
+		    fail)) != CK_OK)
+			return r;
 	}
 	return CK_OK;
 }
@@ -327,6 +335,22 @@ ck_preflight_password(const struct ck_place *p, struct ck_fail *fail)
 	ck_fail_next(fail, "put the file back, or remove the stored password "
 	    "if the file is lost for good");
 	return CK_DECIDE;
+}
+
+ck_err
+ck_preflight_orphan(const struct ck_place *p, struct ck_fail *fail)
+{
+	bool there = false;
+	ck_err r;
+
+	if ((r = ck_unlock_place_exists(p, &there, fail)) != CK_OK || !there)
+		return r;
+	(void)ck_fail_set(fail, CK_NOSTORE, p->keychain,
+	    "is missing, but its unlock password is stored: the credential "
+	    "was moved into a dedicated keychain that is not here");
+	ck_fail_next(fail, "put the custody directory back, or name it with "
+	    "--home; no other store is asked in its place");
+	return CK_NOSTORE;
 }
 
 ck_err

@@ -28,6 +28,10 @@ struct ck_preflight {
 
 #define CK_PREFLIGHT_INIT { .ncopies = 0 }
 
+/* A worker pane changes nothing (19). */
+CK_MUST_USE ck_err ck_preflight_worker(bool marked, const char *operation,
+    struct ck_fail *fail);
+
 /* Refusals that need no store: an environment override (19), a worker pane
  * (19).  Every changing operation asks this first. */
 CK_MUST_USE ck_err ck_preflight_context(const struct ck_place *p,
@@ -64,6 +68,14 @@ CK_MUST_USE ck_err ck_preflight_password(const struct ck_place *p,
  * records. */
 CK_MUST_USE ck_err ck_preflight_clankie(const struct ck_place *p,
     const struct ck_view *v, bool honours, struct ck_preflight *ret,
+    struct ck_fail *fail);
+
+/*
+ * CK_NOSTORE when an unlock password is stored although no dedicated keychain
+ * and no open operation is there to explain it: what it opens went missing,
+ * and the broker must not be asked instead (law 2).  Needs no password.
+ */
+CK_MUST_USE ck_err ck_preflight_orphan(const struct ck_place *p,
     struct ck_fail *fail);
 
 /* Known answers through the engine's cryptography.  CK_INTERNAL. */

@@ -6,6 +6,7 @@
 
 #include "custody/broker.h"
 #include "custody/dedicated.h"
+#include "custody/preflight.h"
 #include "custody/view.h"
 
 static ck_err
@@ -89,7 +90,9 @@ resolve_once(struct ck_place *p, const char *reader, struct ck_secret *ret,
 	if (!ck_view_is_dedicated(&v)) {
 		ret_where->kind = p->broker_kind;
 		memcpy(ret_where->path, p->broker, sizeof(ret_where->path));
-		r = from_broker(p, ret, fail);
+		if (v.journal_open ||
+		    (r = ck_preflight_orphan(p, fail)) == CK_OK)
+			r = from_broker(p, ret, fail);
 		goto out;
 	}
 	ret_where->kind = CK_KIND_DEDICATED;
@@ -117,6 +120,9 @@ ck_resolve(struct ck_place *p, const char *reader, struct ck_secret *ret,
 	ck_err r;
 
 	r = resolve_once(p, reader, ret, &where, fail);
+	/* Or one has just begun and stored its password: look again. */
+	if (r == CK_NOSTORE && where.kind != CK_KIND_DEDICATED)
+		r = resolve_once(p, reader, ret, &where, fail);
 	/* A migration may have moved the credential between our look at the
 	 * places and our reading of the broker: then it is not absent. */
 	if (r == CK_ABSENT && where.kind != CK_KIND_DEDICATED) {

@@ -121,6 +121,9 @@ collect(void *arg, const struct ck_rec_protected *row)
 {
 	struct ck_rules_set *set = arg;
 
+	for (size_t i = 0; i < set->n; i++)
+		if (strcmp(set->row[i].path, row->path) == 0)
+			return CK_OK;
 	if (set->n == CK_RULES_ROWS_MAX)
 		return CK_REFUSED;
 	set->row[set->n++] = *row;
@@ -128,10 +131,21 @@ collect(void *arg, const struct ck_rec_protected *row)
 }
 
 ck_err
-ck_rules_recorded(struct ck_records *rec, struct ck_rules_set *ret,
-    struct ck_fail *fail)
+ck_rules_recorded(const struct ck_place *p, struct ck_records *rec,
+    struct ck_rules_set *ret, struct ck_fail *fail)
 {
+	ck_err r;
+
+	/* These are what the rules are for: no edit of the records takes them
+	 * out.  First, so that a row cannot make them weaker either. */
 	ret->n = 0;
+	if ((r = add_row(ret, p->dir, true, true, "custody directory",
+	    fail)) != CK_OK)
+		return r;
+	if (p->broker_kind == CK_KIND_FILE_BROKER &&
+	    (r = add_row(ret, p->broker, false, true, "file broker",
+	    fail)) != CK_OK)
+		return r;
 	return ck_records_protected_each(rec, collect, ret, fail);
 }
 
@@ -176,7 +190,7 @@ recorded_text(const struct ck_place *p, struct ck_records *rec,
 
 	if (set == NULL)
 		return ck_fail_set(fail, CK_NOMEM, NULL, "no memory");
-	if ((r = ck_rules_recorded(rec, set, fail)) == CK_OK)
+	if ((r = ck_rules_recorded(p, rec, set, fail)) == CK_OK)
 		r = ck_rules_seatbelt(p, set, out, fail);
 	free(set);
 	return r;

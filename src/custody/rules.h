@@ -31,9 +31,10 @@ CK_MUST_USE ck_err ck_rules_defaults(const struct ck_place *p,
     const char *const *checkouts, size_t n, struct ck_rules_set *ret,
     struct ck_fail *fail);
 
-/* The rows the records hold.  CK_REFUSED when there are too many. */
-CK_MUST_USE ck_err ck_rules_recorded(struct ck_records *rec,
-    struct ck_rules_set *ret, struct ck_fail *fail);
+/* The rows the records hold, and always the custody directory and the file
+ * broker that is in use.  CK_REFUSED when there are too many. */
+CK_MUST_USE ck_err ck_rules_recorded(const struct ck_place *p,
+    struct ck_records *rec, struct ck_rules_set *ret, struct ck_fail *fail);
 
 /*
  * The worker profile as Seatbelt text, appended to out.  The policy is

@@ -65,6 +65,30 @@ connect_db(struct ck_records *rec, struct ck_fail *fail)
 	return CK_OK;
 }
 
+/* SQLite opens what lies beside the file by name and would wait on a FIFO. */
+static ck_err
+sidecars_are_files(struct ck_records *rec, int dirfd, struct ck_fail *fail)
+{
+	static const char *const names[] = {
+		CK_REC_FILE "-journal", CK_REC_FILE "-wal", CK_REC_FILE "-shm"
+	};
+	struct stat st;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (fstatat(dirfd, names[i], &st, AT_SYMLINK_NOFOLLOW) != 0) {
+			if (errno == ENOENT)
+				continue;
+			return ck_fail_sys(fail, errno, rec->path,
+			    "examine what lies beside it");
+		}
+		if (!S_ISREG(st.st_mode))
+			return ck_fail_set(fail, CK_REFUSED, rec->path,
+			    "has something beside it that is no file: %s",
+			    names[i]);
+	}
+	return CK_OK;
+}
+
 ck_err
 ck_records_open(int dirfd, const char *dir, enum ck_rec_how how,
     struct ck_records **ret, struct ck_fail *fail)
@@ -89,6 +113,8 @@ ck_records_open(int dirfd, const char *dir, enum ck_rec_how how,
 	 * the locks that SQLite holds on this file in this process. */
 	if ((r = ck_io_judge_file(dirfd, CK_REC_FILE, rec->path, CK_IO_OWNER |
 	    CK_IO_PRIVATE | CK_IO_ONELINK, &st, fail)) != CK_OK)
+		goto out;
+	if ((r = sidecars_are_files(rec, dirfd, fail)) != CK_OK)
 		goto out;
 	if ((r = connect_db(rec, fail)) != CK_OK)
 		goto out;

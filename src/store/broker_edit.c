@@ -174,6 +174,26 @@ out:
 	return r;
 }
 
+ck_err
+ck_broker_file_erasable(const char *path, const char *provider,
+    struct ck_fail *fail)
+{
+	struct ck_broker_text b = CK_BROKER_TEXT_INIT(path);
+	struct ck_secret edited = CK_SECRET_INIT;
+	const struct ck_json_member *m = NULL;
+	char key[CK_PROVIDER_SIZE];
+	ck_err r;
+
+	if ((r = ck_broker_provider(provider, key, fail)) == CK_OK &&
+	    (r = ck_broker_text_open(&b, fail)) == CK_OK &&
+	    (r = ck_broker_text_find(&b, key, &m, fail)) == CK_OK)
+		r = m == NULL ? ck_broker_text_absent(&b, key, fail) :
+		    ck_json_cut_member(&b.text, key, path, &edited, fail);
+	ck_secret_wipe(&edited);
+	ck_broker_text_close(&b);
+	return r;
+}
+
 /* The directory of path, 0700, when only it is missing. */
 static ck_err
 make_parent(const char *path, struct ck_fail *fail)

@@ -85,6 +85,14 @@ CK_MUST_USE ck_err ck_broker_file_erase(const char *path,
     struct ck_broker_lock *lock, struct ck_fail *fail);
 
 /*
+ * Would ck_broker_file_erase() be able to cut the member out?  Nothing is
+ * locked or written.  CK_UNSUPPORTED: the file has JSON that cannot be proved
+ * unchanged after an edit (1e999, half a surrogate pair).
+ */
+CK_MUST_USE ck_err ck_broker_file_erasable(const char *path,
+    const char *provider, struct ck_fail *fail);
+
+/*
  * Set the provider's value, a JSON object.  expected NULL: there is none yet;
  * else it is still expected.  CK_CHANGED when not so.  A value that is there
  * already is CK_OK without a write.  A missing file is made, and its

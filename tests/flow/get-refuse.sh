@@ -115,22 +115,22 @@ chmod 0755 "$(dirname "$UNLOCK")"
 refused 19 "$(dirname "$UNLOCK")"
 
 back 'the item is gone'
-"$CK" keychain delete "$DEDICATED" --service bot.clankie.credentials \
+c_tamper delete --service bot.clankie.credentials \
     --account clankie_operator
 refused 13 clankie_operator
 back 'the item has another label'
-"$CK" keychain update "$DEDICATED" --service bot.clankie.credentials \
+c_tamper update --service bot.clankie.credentials \
     --account clankie_operator --label other --password-fd 3 \
     3<"$T_TMP/unlock"
 refused 13 label
 back 'the item holds no bearer'
 printf '{"type":"api","key":"x"}' >"$T_TMP/none"
-"$CK" keychain update "$DEDICATED" --service bot.clankie.credentials \
+c_tamper update --service bot.clankie.credentials \
     --account clankie_operator --password-fd 3 --secret-fd 4 \
     3<"$T_TMP/unlock" 4<"$T_TMP/none"
 refused 13 "$DEDICATED"
 back 'the item is empty'
-"$CK" keychain update "$DEDICATED" --service bot.clankie.credentials \
+c_tamper update --service bot.clankie.credentials \
     --account clankie_operator --password-fd 3 --secret-fd 4 \
     3<"$T_TMP/unlock" 4</dev/null
 refused 13 "$DEDICATED"
@@ -145,8 +145,9 @@ back 'the dedicated keychain is something else'
 head -c 20000 /dev/urandom | t_write "$DEDICATED"
 refused 14 "$DEDICATED"
 back 'the dedicated keychain is another one'
-rm "$DEDICATED"
-"$CK" keychain create "$DEDICATED" --password-fd 3 3<"$T_TMP/other"
+"$CK" keychain create "$T_TMP/another" --password-fd 3 3<"$T_TMP/other"
+cat "$T_TMP/another" >"$DEDICATED"
+rm "$T_TMP/another"
 refused 11 "$DEDICATED"
 back 'the dedicated keychain is a directory'
 rm "$DEDICATED"

@@ -417,7 +417,7 @@ expect_status 0
 t_case 'a command line that makes no sense'
 c_home
 c_broker
-for words in '--broker nonsense' '--broker keychain:relative' \
+for words in '--broker nonsense' '--broker keychain:' \
     '--broker file:' 'operator again' '--frobnicate' 'other' \
     '--service=' '--login-password-fd 9'; do
 	# shellcheck disable=SC2086  # words

@@ -221,9 +221,8 @@ done
 t_case 'settings of the dedicated keychain that somebody changed'
 "$T_TOOLS/ck-json" password <"$UNLOCK" | tr -d '\n' >"$T_TMP/unlock"
 t_secret "$T_TMP/unlock"
-run "$CK" keychain update "$DEDICATED" --lock-after 300 --lock-on-sleep no \
-    --password-fd 3 3<"$T_TMP/unlock"
-expect_status 0
+expect 'the file was changed' c_tamper update --lock-after 300 \
+    --lock-on-sleep no --password-fd 3 3<"$T_TMP/unlock"
 run "$CK" status --json
 expect_status 0
 expect_json keychain.settings_changed true

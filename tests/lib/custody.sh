@@ -11,6 +11,8 @@
 #	                      one of them malformed; the bearer's JSON in $BEARER
 #	migrate_login ARG...  run migrate with that login keychain
 #	get_login ARG...      run get with it, the value on standard output
+#	c_tamper VERB ARG...  keychain VERB on the dedicated file, as a program
+#	                      would that does not ask us
 #	c_tree DIR            the names of everything below
 #	c_strays              fails when a temporary, scratch or lock was left
 #
@@ -83,6 +85,15 @@ migrate_login() {
 get_login() {
 	run "$CK" get --broker "keychain:$LOGIN" --login-password-fd 3 \
 	    "$@" 3<"$PW"
+}
+
+# On a copy elsewhere, since our own program refuses to touch the file itself.
+c_tamper() { # verb, options
+	c_verb=$1
+	shift
+	cp "$DEDICATED" "$T_TMP/tampered" || return
+	"$CK" keychain "$c_verb" "$T_TMP/tampered" "$@" || return
+	cat "$T_TMP/tampered" >"$DEDICATED"
 }
 
 c_tree() {
