@@ -58,7 +58,7 @@ c_home
 c_login_new
 t_bearer_json "$BEARER"
 c_add bot.clankie.credentials clankie_operator "$BEARER"
-migrate_login
+migrate_login --json
 expect_status 0
 rm -r "$KEYS"
 get_login --fd 1
