@@ -32,6 +32,10 @@ const struct verb cli_verbs[] = {
 	{ "get", "get [CREDENTIAL] [--as READER] [--fd N | --raw] [--key] "
 	    "[--broker ...] [--login-password-fd N]",
 	    "write a credential to a descriptor", HEAP_VALUE, cmd_get },
+	{ "rotate", "rotate [CREDENTIAL] [--if-generation N] [--secret-fd N] "
+	    "[--login-password-fd N]",
+	    "replace a migrated credential by a new one", HEAP_BROKER,
+	    cmd_rotate },
 	{ "status", "status",
 	    "say where everything lies and what is protected", HEAP_SMALL,
 	    cmd_status },

@@ -157,7 +157,7 @@ ck_seal_value(const struct ck_place *p, struct ck_records *rec,
     const struct ck_secret *key, const struct ck_secret *value,
     struct ck_fail *fail)
 {
-	char print[CK_FINGERPRINT_SIZE], next[CK_FINGERPRINT_SIZE];
+	char print[CK_FINGERPRINT_SIZE], next[CK_FINGERPRINT_SIZE] = "";
 	struct ck_rec_credential row;
 	struct ck_rec_journal j;
 	ck_err r;
@@ -169,15 +169,14 @@ ck_seal_value(const struct ck_place *p, struct ck_records *rec,
 	if (r != CK_OK ||
 	    (r = ck_dedicated_print(key, value, print, fail)) != CK_OK)
 		return r;
-	if (CRYPTO_memcmp(print, row.fingerprint, sizeof(print)) == 0)
+	if (strcmp(print, row.fingerprint) == 0)
 		return CK_OK;
 	r = ck_records_journal_get(rec, &j, fail);
 	if (r == CK_OK && strcmp(j.operation, CK_ROTATE_OPERATION) == 0 &&
 	    strcmp(j.credential, p->credential) == 0) {
 		r = ck_records_setting_get(rec, CK_SEAL_NEXT_SETTING, next,
 		    sizeof(next), fail);
-		if (r == CK_OK &&
-		    CRYPTO_memcmp(print, next, sizeof(print)) == 0)
+		if (r == CK_OK && strcmp(print, next) == 0)
 			return CK_OK;
 	}
 	if (r != CK_OK && r != CK_ABSENT)

@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+#include <openssl/rand.h>
+
+#include "base/bytes.h"
 #include "base/io.h"
 
 /* The row's names stand over the defaults; what the owner said must agree. */
@@ -142,4 +145,32 @@ ck_view_is_dedicated(const struct ck_view *v)
 	return v->dedicated || (v->known &&
 	    (v->row.state == CK_STATE_DEDICATED ||
 	    v->row.state == CK_STATE_RESTORING));
+}
+
+ck_err
+ck_view_nonce(char ret[33], struct ck_fail *fail)
+{
+	uint8_t raw[16];
+
+	if (RAND_bytes(raw, sizeof(raw)) != 1)
+		return ck_fail_set(fail, CK_IO, NULL,
+		    "the system's random generator failed");
+	ck_hex_encode(raw, sizeof(raw), ret);
+	return CK_OK;
+}
+
+ck_err
+ck_view_unhindered(const struct ck_view *v, const struct ck_place *p,
+    const char *operation, struct ck_fail *fail)
+{
+	if (!v->journal_open ||
+	    (strcmp(v->journal.operation, operation) == 0 &&
+	    strcmp(v->journal.credential, p->credential) == 0))
+		return CK_OK;
+	(void)ck_fail_set(fail, CK_BUSY, p->dir,
+	    "an earlier %s of %s was not finished", v->journal.operation,
+	    v->journal.credential);
+	ck_fail_next(fail, "clankie-keys %s %s", v->journal.operation,
+	    v->journal.credential);
+	return CK_BUSY;
 }
