@@ -17,15 +17,15 @@ take_names(struct ck_place *p, const struct ck_rec_credential *row,
 	enum ck_format format;
 	bool said = strcmp(p->service, CK_OPERATOR_SERVICE) != 0 ||
 	    strcmp(p->account, CK_OPERATOR_ACCOUNT) != 0;
-	ck_err r;
 
 	if (said && (strcmp(p->service, row->service) != 0 ||
 	    strcmp(p->account, row->account) != 0))
 		return ck_fail_set(fail, CK_REFUSED, p->dir,
 		    "the records know the credential %s as %s / %s",
 		    row->name, row->service, row->account);
-	if ((r = ck_format_by_name(row->format, &format)) != CK_OK)
-		return ck_fail_set(fail, r, p->dir,
+	/* A newer program's format would come with a newer schema. */
+	if (ck_format_by_name(row->format, &format) != CK_OK)
+		return ck_fail_set(fail, CK_DAMAGED, p->dir,
 		    "the records give the credential %s an unknown format",
 		    row->name);
 	memcpy(p->service, row->service, sizeof(p->service));
