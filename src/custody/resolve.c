@@ -37,6 +37,13 @@ look_at(struct ck_records *rec, const struct ck_place *p, struct look *ret,
 	return r == CK_ABSENT ? CK_OK : r;
 }
 
+static bool
+is_same(const struct look *a, const struct look *b)
+{
+	return a->generation == b->generation &&
+	    strcmp(a->nonce, b->nonce) == 0;
+}
+
 /* Compare with one snapshot of the records.  *ret_sealed tells a value that
  * does not fit from records that do not. */
 static ck_err
@@ -71,11 +78,11 @@ read_sealed(const struct ck_place *p, struct ck_records *rec,
 {
 	struct ck_secret value = CK_SECRET_INIT, key = CK_SECRET_INIT;
 	struct look seen, before;
-	bool sealed = false;
+	bool looked = false, sealed = false;
 	ck_err r = CK_DAMAGED;
 
 	memset(&seen, 0, sizeof(seen));
-	memset(&before, 0xff, sizeof(before));
+	memset(&before, 0, sizeof(before));
 	for (int i = 0; i < LOOKS_MAX && r == CK_DAMAGED; i++) {
 		ck_secret_wipe(&value);
 		ck_secret_wipe(&key);
@@ -83,9 +90,10 @@ read_sealed(const struct ck_place *p, struct ck_records *rec,
 		    fail)) != CK_OK)
 			break;
 		r = compare(p, rec, &key, &value, &seen, &sealed, fail);
-		if (!sealed || memcmp(&seen, &before, sizeof(seen)) == 0)
+		if (!sealed || (looked && is_same(&seen, &before)))
 			break;
 		before = seen;
+		looked = true;
 	}
 	if (r == CK_OK)
 		ck_secret_move(ret, &value);
