@@ -98,6 +98,8 @@ ck_package() {
 	macos:clang | macos:clang-rt | macos:clang-tidy) echo llvm ;;
 	macos:openssl | macos:openssl-tool) echo openssl@3 ;;
 	macos:strace | macos:bwrap | macos:tinyscheme) ;;
+	macos:sqlite3) echo sqlite ;;
+	macos:faketime) echo libfaketime ;;
 	macos:*) echo "$1" ;;
 	esac
 }

@@ -41,14 +41,14 @@ ck_err_text(ck_err e)
 	return known(e) ? table[e].text : table[CK_INTERNAL].text;
 }
 
-ck_err
-ck_fail_set(struct ck_fail *f, ck_err code, const char *place,
+void
+ck_fail_note(struct ck_fail *f, ck_err code, const char *place,
     const char *fmt, ...)
 {
 	va_list ap;
 
 	if (f == NULL)
-		return code;
+		return;
 	f->code = code;
 	f->sys = 0;
 	f->next[0] = '\0';
@@ -59,7 +59,6 @@ ck_fail_set(struct ck_fail *f, ck_err code, const char *place,
 	va_start(ap, fmt);
 	(void)vsnprintf(f->why, sizeof(f->why), fmt, ap);
 	va_end(ap);
-	return code;
 }
 
 ck_err

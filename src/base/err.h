@@ -63,13 +63,18 @@ struct ck_fail {
 
 #define CK_FAIL_INIT { CK_OK, 0, "", "", "" }
 
+/* Record a failure; the working half of ck_fail_set(). */
+void ck_fail_note(struct ck_fail *f, ck_err code, const char *place,
+    const char *fmt, ...) CK_PRINTF(4, 5);
+
 /*
  * Record a failure and give its code back, so that a caller can write
  * return ck_fail_set(f, CK_DAMAGED, path, "...").  place may be NULL.
- * Overwrites what f held, next included.
+ * Overwrites what f held, next included.  A macro so that compilers and
+ * analysers see which code comes back; code is evaluated twice.
  */
-ck_err ck_fail_set(struct ck_fail *f, ck_err code, const char *place,
-    const char *fmt, ...) CK_PRINTF(4, 5);
+#define ck_fail_set(f, code, place, ...)                                      \
+	(ck_fail_note((f), (code), (place), __VA_ARGS__), (ck_err)(code))
 
 /*
  * The same for a failed system call: sys is errno, doing says what was tried

@@ -103,6 +103,10 @@ CK_MUST_USE ck_err cli_password(struct cli *cli, int fd,
 CK_MUST_USE ck_err cli_absolute(struct cli *cli, const char *typed,
     char ret[CK_PATH_MAX]);
 
+/* Make the path of --broker absolute, if there is one.  Errors of
+ * cli_absolute(). */
+CK_MUST_USE ck_err cli_broker(struct cli *cli);
+
 /* --- output (out.c) --- */
 
 /* Write to stdout, every byte or an error. */

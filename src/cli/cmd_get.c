@@ -83,7 +83,8 @@ cmd_get(struct cli *cli, int argc, char **argv)
 		goto out;
 	if (password.p != NULL)
 		cli->say.login_password = &password;
-	if ((r = ck_place_resolve(&cli->say, &place, &cli->fail)) != CK_OK)
+	if ((r = cli_broker(cli)) != CK_OK ||
+	    (r = ck_place_resolve(&cli->say, &place, &cli->fail)) != CK_OK)
 		goto out;
 	if ((r = ck_resolve(&place, reader, &value, &where,
 	    &cli->fail)) != CK_OK)

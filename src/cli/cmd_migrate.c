@@ -217,7 +217,8 @@ cmd_migrate(struct cli *cli, int argc, char **argv)
 	if ((r = checkouts(cli, &said, room, dirs)) != CK_OK)
 		goto out;
 	how.ncheckouts = said.n;
-	if ((r = ck_place_resolve(&cli->say, &place, &cli->fail)) != CK_OK)
+	if ((r = cli_broker(cli)) != CK_OK ||
+	    (r = ck_place_resolve(&cli->say, &place, &cli->fail)) != CK_OK)
 		goto out;
 	if (rotating && (r = can_mint(cli, &place)) != CK_OK)
 		goto out;

@@ -190,7 +190,8 @@ cmd_status(struct cli *cli, int argc, char **argv)
 		return r;
 	if (n == 1)
 		cli->say.credential = words[0];
-	if ((r = ck_place_resolve(&cli->say, &place, &cli->fail)) != CK_OK ||
+	if ((r = cli_broker(cli)) != CK_OK ||
+	    (r = ck_place_resolve(&cli->say, &place, &cli->fail)) != CK_OK ||
 	    (r = ck_status(&place, &status, &cli->fail)) != CK_OK)
 		return r;
 	if (cli->json)

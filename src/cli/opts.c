@@ -192,3 +192,35 @@ cli_absolute(struct cli *cli, const char *typed, char ret[CK_PATH_MAX])
 		    "find the working directory");
 	return ck_path_join(here, typed, ret, &cli->fail);
 }
+
+/* Room for the longest kind and a path. */
+static char broker_text[CK_PATH_MAX + 16];
+
+ck_err
+cli_broker(struct cli *cli)
+{
+	static const char *const kinds[] = { "keychain:", "file:" };
+	const char *said = cli->say.broker;
+	char path[CK_PATH_MAX];
+	ck_err r;
+
+	for (size_t i = 0; said != NULL && i < 2; i++) {
+		size_t n = strlen(kinds[i]);
+
+		if (strncmp(said, kinds[i], n) != 0 || said[n] == '\0')
+			continue;
+		/* No shell expands "~" behind a colon. */
+		if (strncmp(said + n, "~/", 2) == 0 && cli->say.home != NULL)
+			r = ck_path_join(cli->say.home, said + n + 2, path,
+			    &cli->fail);
+		else
+			r = cli_absolute(cli, said + n, path);
+		if (r != CK_OK)
+			return r;
+		(void)snprintf(broker_text, sizeof(broker_text), "%s%s",
+		    kinds[i], path);
+		cli->say.broker = broker_text;
+		return CK_OK;
+	}
+	return CK_OK;
+}

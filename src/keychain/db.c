@@ -12,8 +12,8 @@
 
 static const char sqlite_magic[] = "SQLite format 3";  /* its NUL counts */
 
-ck_err
-kc_damaged(const struct kc_db *db, struct ck_fail *fail, const char *fmt, ...)
+void
+kc_damaged_note(const struct kc_db *db, struct ck_fail *fail, const char *fmt, ...)
 {
 	char why[256];
 	va_list ap;
@@ -21,11 +21,11 @@ kc_damaged(const struct kc_db *db, struct ck_fail *fail, const char *fmt, ...)
 	va_start(ap, fmt);
 	(void)vsnprintf(why, sizeof(why), fmt, ap);
 	va_end(ap);
-	return ck_fail_set(fail, CK_DAMAGED, db->shown, "%s", why);
+	ck_fail_note(fail, CK_DAMAGED, db->shown, "%s", why);
 }
 
-ck_err
-kc_damaged_in(const struct kc_db *db, const struct kc_table *t,
+void
+kc_damaged_in_note(const struct kc_db *db, const struct kc_table *t,
     struct ck_fail *fail, const char *fmt, ...)
 {
 	char why[256];
@@ -34,14 +34,8 @@ kc_damaged_in(const struct kc_db *db, const struct kc_table *t,
 	va_start(ap, fmt);
 	(void)vsnprintf(why, sizeof(why), fmt, ap);
 	va_end(ap);
-	return ck_fail_set(fail, CK_DAMAGED, db->shown, "table 0x%08x: %s",
+	ck_fail_note(fail, CK_DAMAGED, db->shown, "table 0x%08x: %s",
 	    (unsigned int)t->id, why);
-}
-
-ck_err
-kc_nomem(const struct kc_db *db, struct ck_fail *fail)
-{
-	return ck_fail_set(fail, CK_NOMEM, db->shown, "no memory to work on it");
 }
 
 const uint8_t *

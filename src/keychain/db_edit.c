@@ -203,7 +203,8 @@ kc_edit_keys(struct kc_db *db, const struct kc_table *t,
 			r = kc_nomem(db, fail);
 			break;
 		}
-		memcpy(p, buf.p, buf.n);
+		if (buf.n > 0)
+			memcpy(p, buf.p, buf.n);
 		ret->key[i] = (struct ck_span){ p, buf.n };
 	}
 	ck_buf_free(&buf);

@@ -96,12 +96,19 @@ struct kc_db {
 /* db.c */
 /* An object with nothing in it; NULL when out of memory. */
 struct kc_db *kc_db_make(const char *shown);
-/* Record damage to the file or to one of its tables and return CK_DAMAGED. */
-ck_err kc_damaged(const struct kc_db *db, struct ck_fail *fail,
+/* Record damage to the file or to one of its tables, or the lack of memory,
+ * and give the code back: macros for the reason ck_fail_set() is one. */
+void kc_damaged_note(const struct kc_db *db, struct ck_fail *fail,
     const char *fmt, ...) CK_PRINTF(3, 4);
-ck_err kc_damaged_in(const struct kc_db *db, const struct kc_table *t,
+void kc_damaged_in_note(const struct kc_db *db, const struct kc_table *t,
     struct ck_fail *fail, const char *fmt, ...) CK_PRINTF(4, 5);
-ck_err kc_nomem(const struct kc_db *db, struct ck_fail *fail);
+#define kc_damaged(db, fail, ...)                                             \
+	(kc_damaged_note((db), (fail), __VA_ARGS__), (ck_err)CK_DAMAGED)
+#define kc_damaged_in(db, t, fail, ...)                                       \
+	(kc_damaged_in_note((db), (t), (fail), __VA_ARGS__),                    \
+	(ck_err)CK_DAMAGED)
+#define kc_nomem(db, fail)                                                    \
+	ck_fail_set((fail), CK_NOMEM, (db)->shown, "no memory to work on it")
 /* NULL when there is none. */
 struct kc_table *kc_table_find(const struct kc_db *db, uint32_t id);
 /* Read and check the header of a table whose at and size are set. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ck-bench-make FILE N: a keychain of N generic passwords in one transaction,
- * password "bench".  Prints the seconds the adding and writing took.
+ * ck-bench-make FILE N: a keychain of N generic passwords (svc-000000 on,
+ * account acct, 32 random bytes each) in one transaction, password "bench".
+ * Prints the seconds the adding and writing took.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,15 +32,13 @@ fill(struct kc *kc, unsigned long n, struct ck_fail *fail)
 	ck_err r;
 
 	memset(&item, 0, sizeof(item));
-	item.account = CK_SPAN_TEXT("bench");
+	item.account = CK_SPAN_TEXT("acct");
 	item.access = KC_ACCESS_ANY;
 	item.now = 1700000000;
-	if ((r = ck_secret_copy("not a secret", 12, &secret)) != CK_OK)
+	if ((r = ck_secret_random(32, &secret)) != CK_OK)
 		return r;
 	for (unsigned long i = 0; r == CK_OK && i < n; i++) {
-		/* Scattered, as names in a real keychain are. */
-		(void)snprintf(service, sizeof(service), "service-%08lx",
-		    (i * 2654435761UL) & 0xffffffffUL);
+		(void)snprintf(service, sizeof(service), "svc-%06lu", i);
 		item.service = CK_SPAN_TEXT(service);
 		r = kc_add(kc, &item, &secret, fail);
 	}

@@ -218,6 +218,25 @@ run "$CK" keychain find "$LOGIN" --service bot.clankie.credentials \
     --account __index__ --password-fd 3 --out-fd 1 3<"$PW"
 expect_out_is "$T_TMP/index"
 
+t_case 'a broker named from here and from home'
+c_home
+c_login_new
+t_bearer_json "$BEARER"
+c_add bot.clankie.credentials clankie_operator "$BEARER"
+run sh -c 'cd "$2" && exec "$1" migrate --dry-run --json \
+    --broker keychain:user.keychain-db --login-password-fd 3 3<"$3"' \
+    sh "$CK" "$(dirname "$LOGIN")" "$PW"
+expect_status 0
+expect_json broker "$LOGIN"
+run "$CK" migrate --dry-run --json --login-password-fd 3 3<"$PW" \
+    --broker "keychain:~/Library/Keychains/user.keychain-db"
+expect_status 0
+expect_json broker "$LOGIN"
+run "$CK" migrate --dry-run --broker keychain:
+expect_status 2
+run "$CK" migrate --dry-run --broker user.keychain-db
+expect_status 2
+
 t_case 'the same bearer also in the file broker'
 c_home
 c_login_new

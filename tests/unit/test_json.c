@@ -270,7 +270,7 @@ nested(size_t depth)
 	char *text = calloc(1, 2 * depth + 8);
 
 	assert_non_null(text);
-	strcpy(text, "{\"a\":");
+	memcpy(text, "{\"a\":", 5);
 	memset(text + 5, '[', depth - 1);
 	memset(text + 5 + depth - 1, ']', depth - 1);
 	text[5 + 2 * (depth - 1)] = '}';

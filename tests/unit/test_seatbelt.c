@@ -171,7 +171,7 @@ times(const struct ck_buf *b, const char *line)
 {
 	size_t n = 0, len = strlen(line);
 
-	for (size_t i = 0; i + len <= b->n; i++)
+	for (size_t i = 0; b->p != NULL && i + len <= b->n; i++)
 		n += memcmp(b->p + i, line, len) == 0 &&
 		    (i == 0 || b->p[i - 1] == '\n') &&
 		    (i + len == b->n || b->p[i + len] == '\n');
