@@ -9,7 +9,7 @@
 #include "custody/seal.h"
 #include "custody/view.h"
 
-/* How often a rotation may come between keychain and records. */
+/* How often others may come between two looks of ours. */
 #define LOOKS_MAX 32
 
 /* Which transaction of the records a look saw. */
@@ -221,9 +221,12 @@ ck_resolve(struct ck_place *p, const char *reader, struct ck_secret *ret,
 {
 	struct ck_resolved where;
 	bool appeared = false;
-	ck_err r;
+	ck_err r = CK_READONLY;
 
-	r = resolve_once(p, reader, ret, &where, fail);
+	/* A writer that is killed leaves records that only an opening mends, at
+	 * any time between our opening them and our looking into them. */
+	for (int i = 0; i < LOOKS_MAX && r == CK_READONLY; i++)
+		r = resolve_once(p, reader, ret, &where, fail);
 	/* A migration may have moved the credential between our look at the
 	 * places and our reading of the broker: then it is not absent. */
 	if (r == CK_ABSENT && where.kind != CK_KIND_DEDICATED) {

@@ -148,7 +148,7 @@ expect_status 0
 expect_json outcome migrated
 expect_json rotate_advised false
 cp "$LOGIN" "$T_TMP/login.then"
-get_login
+get_login operator
 expect_status 0
 refute 'migrate --rotate: another value' cmp -s "$T_OUT" "$BEARER"
 run "$CK" rotate
