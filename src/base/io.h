@@ -104,8 +104,9 @@ CK_MUST_USE ck_err ck_io_remove(int dirfd, const char *name,
 
 /*
  * Remove what a writer that was killed left in a directory: regular files of
- * the caller whose name is prefix and hex digits ("NAME.tmp-").  The caller
- * holds the lock of those writers, so that none of the files is in use.
+ * the caller whose name is prefix ("NAME.tmp-", "NAME.sb-") and hex digits,
+ * dashes between them or not.  The caller holds the lock of those writers, so
+ * that none of the files is in use.
  */
 CK_MUST_USE ck_err ck_io_sweep(int dirfd, const char *prefix,
     const char *shown, struct ck_fail *fail);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* prefix and at least one hex digit, nothing else. */
+/* prefix and hex digits or dashes, at least one, nothing else. */
 static bool
 is_left(const char *name, const char *prefix)
 {
@@ -16,7 +16,7 @@ is_left(const char *name, const char *prefix)
 	const char *rest = name + n;
 
 	return strncmp(name, prefix, n) == 0 && *rest != '\0' &&
-	    rest[strspn(rest, "0123456789abcdef")] == '\0';
+	    rest[strspn(rest, "0123456789abcdef-")] == '\0';
 }
 
 /* Ours, and a plain file: anything else is somebody's business. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "custody/migrate.h"
+#include "custody/rotate.h"
 
 /* --checkout DIR as canonical directories. */
 static ck_err
@@ -69,26 +70,77 @@ plan(const struct ck_place *p, const struct ck_migrate_report *m,
 	    m->rules, m->copies, m->copies == 1 ? "y" : "ies");
 }
 
+/*
+ * --rotate: the value that every process could read goes at once.  One that
+ * was rotated since is no such value any more, so that the same command line
+ * can be given again.
+ */
+static ck_err
+rotate(struct cli *cli, struct ck_place *p, const struct ck_migrate_report *m,
+    struct ck_rotate_report *ret)
+{
+	const struct ck_rotate_how how = { NULL, true, 1 };
+	struct ck_rotate_report report;
+	ck_err r;
+
+	if (m->end == CK_MIGRATE_PLANNED)
+		return CK_OK;
+	r = ck_rotate(p, &how, &report, &cli->fail);
+	if (r == CK_CHANGED && m->end == CK_MIGRATE_ALREADY)
+		return CK_OK;
+	if (r == CK_OK)
+		*ret = report;
+	else if (cli->fail.next[0] == '\0')
+		ck_fail_next(&cli->fail, "the migration is complete; "
+		    "clankie-keys rotate does what is left");
+	return r;
+}
+
+/* Said before anything is moved: only an operator's bearer can be minted. */
+static ck_err
+can_mint(struct cli *cli, const struct ck_place *p)
+{
+	if (p->format == CK_FORMAT_OPERATOR_BEARER)
+		return CK_OK;
+	(void)ck_fail_set(&cli->fail, CK_UNSUPPORTED, p->credential,
+	    "cannot be minted here: its new value comes from whoever issues "
+	    "it");
+	ck_fail_next(&cli->fail, "clankie-keys migrate without --rotate, then "
+	    "clankie-keys rotate %s --secret-fd N", p->credential);
+	return CK_UNSUPPORTED;
+}
+
 static void
 people(const struct ck_place *p, const struct ck_migrate_report *m,
-    struct ck_buf *b)
+    const struct ck_rotate_report *t, struct ck_buf *b)
 {
+	bool named = strcmp(p->credential, CK_OPERATOR_NAME) != 0;
+
 	if (m->end == CK_MIGRATE_PLANNED) {
 		plan(p, m, b);
 		return;
 	}
 	if (m->end == CK_MIGRATE_ALREADY)
-		ck_buf_format(b, "already in the dedicated keychain; nothing "
-		    "was changed\n");
+		ck_buf_format(b, "already in the dedicated keychain%s\n",
+		    t->generation == 0 ? "; nothing was changed" : "");
 	else if (m->end == CK_MIGRATE_RESUMED)
 		ck_buf_format(b, "an interrupted migration was finished\n");
 	ck_buf_format(b, "keychain     %s\n"
 	    "fingerprint  %.8s\n"
-	    "rules        %s\n", m->keychain, m->fingerprint, m->rules);
+	    "rules        %s\n", m->keychain, t->generation == 0 ?
+	    m->fingerprint : t->fingerprint, m->rules);
+	if (t->generation != 0)
+		ck_buf_format(b, "generation   %llu: the value that was in "
+		    "the broker holds no more\n",
+		    (unsigned long long)t->generation);
 	if (m->end == CK_MIGRATE_ALREADY)
 		return;
-	ck_buf_format(b, "\nUntil now every process of this user could read "
-	    "this credential: replace it with\n  clankie-keys rotate\n");
+	ck_buf_text(b, "\n");
+	if (t->generation == 0)
+		ck_buf_format(b, "Until now every process of this user could "
+		    "read this credential: replace it with\n"
+		    "  clankie-keys rotate%s%s\n", named ? " " : "",
+		    named ? p->credential : "");
 	if (m->sandbox_known && m->sandbox == CK_SANDBOX_ON)
 		return;
 	ck_buf_format(b, "The worker sandbox is %s: nothing is protected "
@@ -98,8 +150,11 @@ people(const struct ck_place *p, const struct ck_migrate_report *m,
 
 static void
 json(const struct ck_place *p, const struct ck_migrate_report *m,
-    struct ck_buf *b)
+    const struct ck_rotate_report *t, struct ck_buf *b)
 {
+	const char *print = t->generation == 0 ? m->fingerprint :
+	    t->fingerprint;
+
 	js_open(b, '{');
 	js_bool(b, "ok", true);
 	js_text(b, "outcome", end_name(m->end));
@@ -110,14 +165,14 @@ json(const struct ck_place *p, const struct ck_migrate_report *m,
 	js_text(b, "broker_kind", ck_rec_kind_name(m->broker_kind));
 	js_text(b, "keychain", m->keychain);
 	js_text(b, "rules", m->rules);
-	if (m->fingerprint[0] != '\0')
+	if (print[0] != '\0')
 		js_bytes(b, "fingerprint", (struct ck_span){
-		    (const uint8_t *)m->fingerprint, 8 });
+		    (const uint8_t *)print, 8 });
 	else
 		js_null(b, "fingerprint");
 	js_text(b, "worker_sandbox", sandbox_name(m));
-	js_bool(b, "rotate_advised", m->end == CK_MIGRATED ||
-	    m->end == CK_MIGRATE_RESUMED);
+	js_bool(b, "rotate_advised", t->generation == 0 &&
+	    (m->end == CK_MIGRATED || m->end == CK_MIGRATE_RESUMED));
 	js_shut(b, '}');
 	ck_buf_text(b, "\n");
 }
@@ -130,13 +185,16 @@ cmd_migrate(struct cli *cli, int argc, char **argv)
 	struct opt_list said = { { NULL }, 0 };
 	struct ck_migrate_how how = { false, false, dirs, 0 };
 	struct ck_migrate_report report;
+	struct ck_rotate_report rotated;
 	struct ck_secret password = CK_SECRET_INIT;
 	struct ck_buf out = CK_BUF_INIT;
 	struct ck_place place;
 	int password_fd = -1;
+	bool rotating = false;
 	size_t n = 0;
 	const struct opt opts[] = {
 		{ "--dry-run", OPT_FLAG, &how.dry_run },
+		{ "--rotate", OPT_FLAG, &rotating },
 		{ "--service-honours-precedence", OPT_FLAG, &how.honours },
 		{ "--broker", OPT_TEXT, &cli->say.broker },
 		{ "--login-password-fd", OPT_FD, &password_fd },
@@ -162,12 +220,18 @@ cmd_migrate(struct cli *cli, int argc, char **argv)
 	if ((r = cli_broker(cli)) != CK_OK ||
 	    (r = ck_place_resolve(&cli->say, &place, &cli->fail)) != CK_OK)
 		goto out;
+	if (rotating && (r = can_mint(cli, &place)) != CK_OK)
+		goto out;
 	if ((r = ck_migrate(&place, &how, &report, &cli->fail)) != CK_OK)
 		goto out;
+	memset(&rotated, 0, sizeof(rotated));
+	if (rotating &&
+	    (r = rotate(cli, &place, &report, &rotated)) != CK_OK)
+		goto out;
 	if (cli->json)
-		json(&place, &report, &out);
+		json(&place, &report, &rotated, &out);
 	else
-		people(&place, &report, &out);
+		people(&place, &report, &rotated, &out);
 	r = cli_put(cli, &out);
 out:
 	ck_buf_free(&out);

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "custody/resolve.h"
 #include "custody/view.h"
 
 struct listing {
@@ -97,35 +98,156 @@ out:
 	return r;
 }
 
+static ck_err
+count(void *arg, const struct ck_rec_event *row)
+{
+	*(uint64_t *)arg = row->seq;
+	return CK_OK;
+}
+
+/* How far the events are what was written: their number, or the reason. */
+static ck_err
+events(struct ck_records *rec, uint64_t *ret, struct ck_fail *fail)
+{
+	ck_err r;
+
+	*ret = 0;
+	if ((r = ck_records_begin(rec, fail)) != CK_OK)
+		return r;
+	if ((r = ck_records_events_verify(rec, fail)) == CK_OK)
+		r = ck_records_event_each(rec, count, ret, fail);
+	ck_records_rollback(rec);
+	return r;
+}
+
+/*
+ * Seal and events, both shown whatever the other says.  The seal is proved as
+ * `get` proves it: the value is read, and fits the records.
+ */
+static ck_err
+verify(struct cli *cli, struct ck_place *place, const struct ck_view *v)
+{
+	struct ck_secret value = CK_SECRET_INIT;
+	struct ck_fail events_fail = CK_FAIL_INIT;
+	struct ck_buf out = CK_BUF_INIT;
+	ck_err seal, chain, r;
+	uint64_t n;
+
+	seal = ck_resolve(place, NULL, &value, NULL, &cli->fail);
+	ck_secret_wipe(&value);
+	chain = events(v->rec, &n, &events_fail);
+	if (cli->json && seal == CK_OK && chain == CK_OK) {
+		js_open(&out, '{');
+		js_bool(&out, "ok", true);
+		js_text(&out, "seal", "fits");
+		js_number(&out, "generation", (long long)v->row.generation);
+		js_text(&out, "events", "unbroken");
+		js_number(&out, "event_count", (long long)n);
+		js_shut(&out, '}');
+		ck_buf_text(&out, "\n");
+	} else if (!cli->json) {
+		ck_buf_format(&out, "seal         %s\n", seal == CK_OK ?
+		    "fits the records, and the records fit the keychain" :
+		    seal == CK_DAMAGED ? "DOES NOT FIT" :
+		    "could not be compared");
+		if (chain == CK_OK)
+			ck_buf_format(&out, "events       %llu, none changed "
+			    "or missing\n", (unsigned long long)n);
+		else
+			ck_buf_format(&out, "events       NOT WHAT WAS "
+			    "WRITTEN: %s\n", events_fail.why);
+	}
+	r = cli_put(cli, &out);
+	ck_buf_free(&out);
+	if (seal != CK_OK)
+		return seal;
+	if (chain != CK_OK)
+		cli->fail = events_fail;
+	return chain != CK_OK ? chain : r;
+}
+
+static ck_err
+first_moved(void *arg, const struct ck_rec_credential *row)
+{
+	char *name = arg;
+
+	if (name[0] == '\0' && row->state != CK_STATE_BROKER)
+		memcpy(name, row->name, sizeof(row->name));
+	return CK_OK;
+}
+
+/* The seal is over all records; the keychain is asked by the name of what it
+ * holds, which may be another credential than the operator's bearer. */
+static ck_err
+verify_sealed(struct cli *cli, struct ck_place *place, struct ck_view *v)
+{
+	char name[sizeof(v->row.name)] = "";
+	ck_err r;
+
+	if (!v->known && (r = ck_records_credential_each(v->rec, first_moved,
+	    name, &cli->fail)) != CK_OK)
+		return r;
+	if (name[0] != '\0') {
+		ck_view_close(v);
+		cli->say.credential = name;
+		r = ck_place_resolve(&cli->say, place, &cli->fail);
+		cli->say.credential = NULL;
+		if (r != CK_OK || (r = ck_view_open(place, CK_REC_READ, v,
+		    &cli->fail)) != CK_OK)
+			return r;
+	}
+	if (ck_view_is_dedicated(v))
+		return verify(cli, place, v);
+	(void)ck_fail_set(&cli->fail, CK_NOSTORE, place->dir,
+	    "%s was not migrated: there is no seal to compare",
+	    place->credential);
+	ck_fail_next(&cli->fail, "clankie-keys migrate");
+	return CK_NOSTORE;
+}
+
 ck_err
 cmd_precedence(struct cli *cli, int argc, char **argv)
 {
 	struct ck_view v = CK_VIEW_INIT;
 	struct ck_place place;
+	struct ck_secret password = CK_SECRET_INIT;
 	const char *words[2];
+	bool list, explained, verified;
+	int password_fd = -1;
 	size_t n = 0;
-	bool list, explained;
+	const struct opt opts[] = {
+		{ "--login-password-fd", OPT_FD, &password_fd },
+	};
 	ck_err r;
 
-	r = cli_options(cli, argc, argv, NULL, 0, words, 2, &n);
+	r = cli_options(cli, argc, argv, opts, 1, words, 2, &n);
 	if (r != CK_OK)
 		return r;
 	list = n == 1 && strcmp(words[0], "list") == 0;
 	explained = n == 2 && strcmp(words[0], "explain") == 0;
-	if (!list && !explained)
+	verified = n == 1 && strcmp(words[0], "verify") == 0;
+	if (!list && !explained && !verified)
 		return ck_fail_set(&cli->fail, CK_USAGE, NULL,
-		    "list, or explain and a principal");
+		    "list, explain and a principal, or verify");
+	if ((r = cli_password(cli, password_fd, &password)) != CK_OK)
+		goto out;
+	if (password.p != NULL)
+		cli->say.login_password = &password;
 	if ((r = ck_place_resolve(&cli->say, &place, &cli->fail)) != CK_OK ||
 	    (r = ck_view_open(&place, CK_REC_READ, &v, &cli->fail)) != CK_OK)
-		return r;
+		goto out;
 	if (v.rec == NULL) {
 		r = ck_fail_set(&cli->fail, CK_NOSTORE, place.dir,
 		    "there are no records yet: every reader and writer asks "
 		    "its broker");
 		ck_fail_next(&cli->fail, "clankie-keys migrate");
+	} else if (verified) {
+		r = verify_sealed(cli, &place, &v);
 	} else {
 		r = print(cli, v.rec, explained ? words[1] : NULL);
 	}
+out:
 	ck_view_close(&v);
+	ck_secret_wipe(&password);
 	return r;
 }

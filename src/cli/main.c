@@ -24,7 +24,7 @@
 #define HEAP_ITEMS ((size_t)8 << 20)
 
 const struct verb cli_verbs[] = {
-	{ "migrate", "migrate [CREDENTIAL] [--dry-run] [--broker "
+	{ "migrate", "migrate [CREDENTIAL] [--dry-run] [--rotate] [--broker "
 	    "keychain:PATH|file:PATH] [--login-password-fd N] [--service S "
 	    "--account A] [--checkout DIR]... [--service-honours-precedence]",
 	    "move a credential into the dedicated keychain", HEAP_BROKER,
@@ -32,11 +32,16 @@ const struct verb cli_verbs[] = {
 	{ "get", "get [CREDENTIAL] [--as READER] [--fd N | --raw] [--key] "
 	    "[--broker ...] [--login-password-fd N]",
 	    "write a credential to a descriptor", HEAP_VALUE, cmd_get },
+	{ "rotate", "rotate [CREDENTIAL] [--if-generation N] [--secret-fd N] "
+	    "[--login-password-fd N]",
+	    "replace a migrated credential by a new one", HEAP_BROKER,
+	    cmd_rotate },
 	{ "status", "status",
 	    "say where everything lies and what is protected", HEAP_SMALL,
 	    cmd_status },
-	{ "precedence", "precedence list | explain PRINCIPAL",
-	    "say who asks which store first", HEAP_SMALL, cmd_precedence },
+	{ "precedence", "precedence list | explain PRINCIPAL | verify "
+	    "[--login-password-fd N]",
+	    "say who asks which store first", HEAP_VALUE, cmd_precedence },
 	{ "rules", "rules [--format seatbelt] [--write] [--checkout DIR]...",
 	    "show or write the rules that keep workers out", HEAP_SMALL,
 	    cmd_rules },

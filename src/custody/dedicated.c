@@ -231,18 +231,81 @@ ck_dedicated_install(const struct ck_place *p, int dirfd, const char *nonce,
 	return ck_io_sync(dirfd, p->dir, fail);
 }
 
-ck_err
-ck_dedicated_read(const struct ck_place *p, const struct ck_secret *password,
-    struct ck_secret *ret, struct ck_fail *fail)
+static ck_err
+read_seal_key(struct kc *kc, struct ck_secret *ret, struct ck_fail *fail)
 {
+	struct kc_record rec;
+	ck_err r;
+
+	r = kc_find(kc, CK_SPAN_TEXT(CK_OWN_SERVICE),
+	    CK_SPAN_TEXT(CK_SEAL_ACCOUNT), &rec, fail);
+	if (r == CK_ABSENT)
+		return ck_fail_set(fail, CK_DAMAGED, kc_path(kc),
+		    "has lost its seal key");
+	if (r != CK_OK)
+		return r;
+	return kc_item_secret(kc, &rec, ret, fail);
+}
+
+ck_err
+ck_dedicated_read_both(const struct ck_place *p,
+    const struct ck_secret *password, struct ck_secret *ret_value,
+    struct ck_secret *ret_key, struct ck_fail *fail)
+{
+	struct ck_secret value = CK_SECRET_INIT, key = CK_SECRET_INIT;
 	struct kc *kc = NULL;
 	ck_err r;
 
 	if ((r = open_unlocked(p->keychain, password, &kc, fail)) != CK_OK)
 		return r;
-	r = read_item(p, kc, ret, fail);
+	if (ret_value != NULL &&
+	    (r = read_item(p, kc, &value, fail)) != CK_OK)
+		goto out;
+	if (ret_key != NULL && (r = read_seal_key(kc, &key, fail)) != CK_OK)
+		goto out;
+	if (ret_value != NULL)
+		ck_secret_move(ret_value, &value);
+	if (ret_key != NULL)
+		ck_secret_move(ret_key, &key);
+out:
+	ck_secret_wipe(&value);
+	ck_secret_wipe(&key);
 	kc_close(&kc);
 	return r;
+}
+
+ck_err
+ck_dedicated_read(const struct ck_place *p, const struct ck_secret *password,
+    struct ck_secret *ret, struct ck_fail *fail)
+{
+	return ck_dedicated_read_both(p, password, ret, NULL, fail);
+}
+
+ck_err
+ck_dedicated_update(const struct ck_place *p,
+    const struct ck_secret *password, const struct ck_secret *value,
+    const struct ck_secret *expected, struct ck_fail *fail)
+{
+	const struct ck_login login = { p->keychain, password, CK_WAIT_MS };
+	const struct ck_login_item item = { p->service, p->account, NULL,
+	    value };
+
+	return ck_login_update(&login, &item, expected, fail);
+}
+
+ck_err
+ck_dedicated_print(const struct ck_secret *key, const struct ck_secret *value,
+    char ret[CK_FINGERPRINT_SIZE], struct ck_fail *fail)
+{
+	unsigned char md[EVP_MAX_MD_SIZE];
+	unsigned int n = 0;
+
+	if (HMAC(EVP_sha256(), key->p, (int)key->n, value->p, value->n, md,
+	    &n) == NULL || n != 32)
+		return ck_fail_set(fail, CK_INTERNAL, NULL,
+		    "the fingerprint cannot be computed");
+	ck_hex_encode(md, n, ret);
+	return CK_OK;
 }
 
 ck_err
@@ -250,34 +313,13 @@ ck_dedicated_fingerprint(const struct ck_place *p,
     const struct ck_secret *password, char ret[CK_FINGERPRINT_SIZE],
     struct ck_fail *fail)
 {
-	struct ck_secret value = CK_SECRET_INIT, seal = CK_SECRET_INIT;
-	unsigned char md[EVP_MAX_MD_SIZE];
-	unsigned int n = 0;
-	struct kc_record rec;
-	struct kc *kc = NULL;
+	struct ck_secret value = CK_SECRET_INIT, key = CK_SECRET_INIT;
 	ck_err r;
 
-	if ((r = open_unlocked(p->keychain, password, &kc, fail)) != CK_OK)
-		return r;
-	if ((r = read_item(p, kc, &value, fail)) != CK_OK)
-		goto out;
-	r = kc_find(kc, CK_SPAN_TEXT(CK_OWN_SERVICE),
-	    CK_SPAN_TEXT(CK_SEAL_ACCOUNT), &rec, fail);
-	if (r == CK_ABSENT)
-		r = ck_fail_set(fail, CK_DAMAGED, p->keychain,
-		    "has lost its seal key");
-	if (r != CK_OK || (r = kc_item_secret(kc, &rec, &seal, fail)) != CK_OK)
-		goto out;
-	if (HMAC(EVP_sha256(), seal.p, (int)seal.n, value.p, value.n, md,
-	    &n) == NULL || n != 32) {
-		r = ck_fail_set(fail, CK_INTERNAL, NULL,
-		    "the fingerprint cannot be computed");
-		goto out;
-	}
-	ck_hex_encode(md, n, ret);
-out:
+	if ((r = ck_dedicated_read_both(p, password, &value, &key,
+	    fail)) == CK_OK)
+		r = ck_dedicated_print(&key, &value, ret, fail);
 	ck_secret_wipe(&value);
-	ck_secret_wipe(&seal);
-	kc_close(&kc);
+	ck_secret_wipe(&key);
 	return r;
 }

@@ -49,7 +49,30 @@ CK_MUST_USE ck_err ck_dedicated_read(const struct ck_place *p,
     const struct ck_secret *password, struct ck_secret *ret,
     struct ck_fail *fail);
 
-/* HMAC-SHA-256 of the value under the seal key inside the file, as hex. */
+/*
+ * Value and seal key from one open of the installed file; either may be NULL
+ * when it is not wanted.  Codes as for ck_dedicated_read(); a file without its
+ * seal key is CK_DAMAGED too.
+ */
+CK_MUST_USE ck_err ck_dedicated_read_both(const struct ck_place *p,
+    const struct ck_secret *password, struct ck_secret *ret_value,
+    struct ck_secret *ret_key, struct ck_fail *fail);
+
+/*
+ * Put a new value in the place of expected, label and access list kept; one
+ * commit of the installed file.  CK_CHANGED: expected is not, under the
+ * file's lock, what is stored.
+ */
+CK_MUST_USE ck_err ck_dedicated_update(const struct ck_place *p,
+    const struct ck_secret *password, const struct ck_secret *value,
+    const struct ck_secret *expected, struct ck_fail *fail);
+
+/* HMAC-SHA-256 of a value under the seal key, as hex. */
+CK_MUST_USE ck_err ck_dedicated_print(const struct ck_secret *key,
+    const struct ck_secret *value, char ret[CK_FINGERPRINT_SIZE],
+    struct ck_fail *fail);
+
+/* The fingerprint of what the installed file holds. */
 CK_MUST_USE ck_err ck_dedicated_fingerprint(const struct ck_place *p,
     const struct ck_secret *password, char ret[CK_FINGERPRINT_SIZE],
     struct ck_fail *fail);

@@ -36,24 +36,6 @@ run_done(struct ck_migrate_run *run)
 	ck_io_close(&run->lockfd);
 }
 
-/* Another unfinished operation goes first. */
-static ck_err
-journal_is_ours(const struct ck_view *v, const struct ck_place *p,
-    struct ck_fail *fail)
-{
-	if (!v->journal_open)
-		return CK_OK;
-	if (strcmp(v->journal.operation, CK_MIGRATE_OPERATION) == 0 &&
-	    strcmp(v->journal.credential, p->credential) == 0)
-		return CK_OK;
-	(void)ck_fail_set(fail, CK_BUSY, p->dir,
-	    "an earlier %s of %s was not finished", v->journal.operation,
-	    v->journal.credential);
-	ck_fail_next(fail, "clankie-keys %s %s", v->journal.operation,
-	    v->journal.credential);
-	return CK_BUSY;
-}
-
 static bool
 all_done(const struct ck_view *v)
 {
@@ -95,7 +77,8 @@ preflight(struct ck_migrate_run *run, struct ck_fail *fail)
 	ck_err r;
 
 	ck_preflight_done(&run->pf);
-	if ((r = journal_is_ours(&run->v, p, fail)) != CK_OK)
+	if ((r = ck_view_unhindered(&run->v, p, CK_MIGRATE_OPERATION,
+	    fail)) != CK_OK)
 		return r;
 	run->resumed = run->v.journal_open;
 	if (run->resumed)

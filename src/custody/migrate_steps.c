@@ -6,23 +6,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include <openssl/rand.h>
-
-#include "base/bytes.h"
 #include "custody/rules.h"
+#include "custody/seal.h"
 #include "store/unlock.h"
-
-static ck_err
-make_nonce(char ret[33], struct ck_fail *fail)
-{
-	uint8_t raw[16];
-
-	if (RAND_bytes(raw, sizeof(raw)) != 1)
-		return ck_fail_set(fail, CK_IO, NULL,
-		    "the system's random generator failed");
-	ck_hex_encode(raw, sizeof(raw), ret);
-	return CK_OK;
-}
 
 /* The rows that stand before anything is changed. */
 static ck_err
@@ -70,7 +56,7 @@ ck_migrate_begin(struct ck_migrate_run *run, struct ck_fail *fail)
 
 	if (run->resumed)
 		return CK_OK;
-	if ((r = make_nonce(run->nonce, fail)) != CK_OK)
+	if ((r = ck_view_nonce(run->nonce, fail)) != CK_OK)
 		return r;
 	if (run->v.rec == NULL) {
 		run->made_records = true;
@@ -204,9 +190,11 @@ installed_rows(struct ck_migrate_run *run, struct ck_fail *fail)
 	if (run->how->honours && (r = honour(rec, fail)) != CK_OK)
 		return r;
 	if ((r = ck_records_journal_step(rec, run->nonce, CK_STEP_INSTALLED,
+	    fail)) != CK_OK ||
+	    (r = ck_records_event(rec, "migrated", p->keychain,
 	    fail)) != CK_OK)
 		return r;
-	return ck_records_event(rec, "migrated", p->keychain, fail);
+	return ck_seal_write(p, rec, &run->password, fail);
 }
 
 /* Step 4: the name, then the records in one transaction. */
@@ -233,6 +221,24 @@ ck_migrate_install(struct ck_migrate_run *run, struct ck_fail *fail)
 	if ((r = ck_records_begin(rec, fail)) != CK_OK)
 		return r;
 	if ((r = installed_rows(run, fail)) == CK_OK)
+		return ck_records_commit(rec, fail);
+	ck_records_rollback(rec);
+	return r;
+}
+
+/* The keychain has its name: a step is a change of sealed records. */
+static ck_err
+sealed_step(struct ck_migrate_run *run, int step,
+    struct ck_fail *fail)
+{
+	struct ck_records *rec = run->v.rec;
+	ck_err r;
+
+	if ((r = ck_records_begin(rec, fail)) != CK_OK)
+		return r;
+	if ((r = ck_records_journal_step(rec, run->nonce, step,
+	    fail)) == CK_OK &&
+	    (r = ck_seal_write(run->p, rec, &run->password, fail)) == CK_OK)
 		return ck_records_commit(rec, fail);
 	ck_records_rollback(rec);
 	return r;
@@ -299,8 +305,7 @@ ck_migrate_erase(struct ck_migrate_run *run, struct ck_fail *fail)
 		if ((r = erase_copy(run, &other, NULL, fail)) != CK_OK)
 			return r;
 	}
-	return ck_records_journal_step(run->v.rec, run->nonce, CK_STEP_ERASED,
-	    fail);
+	return sealed_step(run, CK_STEP_ERASED, fail);
 }
 
 /* Step 5: the rules, written, evaluated against the records, read back. */
@@ -312,8 +317,7 @@ ck_migrate_rules(struct ck_migrate_run *run, struct ck_fail *fail)
 	if ((r = ck_rules_write(run->p, run->v.dirfd, run->v.rec,
 	    fail)) != CK_OK)
 		return r;
-	return ck_records_journal_step(run->v.rec, run->nonce, CK_STEP_RULES,
-	    fail);
+	return sealed_step(run, CK_STEP_RULES, fail);
 }
 
 /* Step 7: look at the result as a stranger would, then close. */
@@ -338,7 +342,8 @@ ck_migrate_finish(struct ck_migrate_run *run, struct ck_fail *fail)
 	if ((r = ck_records_journal_close(run->v.rec, run->nonce,
 	    fail)) == CK_OK &&
 	    (r = ck_records_event(run->v.rec, "migrate-finished", p->keychain,
-	    fail)) == CK_OK)
+	    fail)) == CK_OK &&
+	    (r = ck_seal_write(p, run->v.rec, &run->password, fail)) == CK_OK)
 		return ck_records_commit(run->v.rec, fail);
 	ck_records_rollback(run->v.rec);
 	return r;

@@ -7,11 +7,105 @@
 #include "custody/broker.h"
 #include "custody/dedicated.h"
 #include "custody/preflight.h"
+#include "custody/seal.h"
 #include "custody/view.h"
 
+/* How often others may come between two looks of ours. */
+#define LOOKS_MAX 32
+
+/* Which transaction of the records a look saw. */
+struct look {
+	uint64_t generation;
+	char nonce[33];                  /* of the open operation, or "" */
+};
+
 static ck_err
-from_dedicated(const struct ck_place *p, struct ck_secret *ret,
+look_at(struct ck_records *rec, const struct ck_place *p, struct look *ret,
     struct ck_fail *fail)
+{
+	struct ck_rec_credential row;
+	struct ck_rec_journal j;
+	ck_err r;
+
+	memset(ret, 0, sizeof(*ret));
+	if ((r = ck_records_credential_get(rec, p->credential, &row,
+	    fail)) != CK_OK)
+		return r;
+	ret->generation = row.generation;
+	r = ck_records_journal_get(rec, &j, fail);
+	if (r == CK_OK)
+		memcpy(ret->nonce, j.nonce, sizeof(ret->nonce));
+	return r == CK_ABSENT ? CK_OK : r;
+}
+
+static bool
+is_same(const struct look *a, const struct look *b)
+{
+	return a->generation == b->generation &&
+	    strcmp(a->nonce, b->nonce) == 0;
+}
+
+/* Compare with one snapshot of the records.  *ret_sealed tells a value that
+ * does not fit from records that do not. */
+static ck_err
+compare(const struct ck_place *p, struct ck_records *rec,
+    const struct ck_secret *key, const struct ck_secret *value,
+    struct look *ret_seen, bool *ret_sealed, struct ck_fail *fail)
+{
+	ck_err r;
+
+	*ret_sealed = false;
+	if ((r = ck_records_begin(rec, fail)) != CK_OK)
+		return r;
+	if ((r = ck_seal_check(p, rec, key, fail)) == CK_OK &&
+	    value != NULL &&
+	    (r = look_at(rec, p, ret_seen, fail)) == CK_OK) {
+		*ret_sealed = true;
+		r = ck_seal_value(p, rec, key, value, fail);
+	}
+	ck_records_rollback(rec);
+	return r;
+}
+
+/*
+ * Value and records must tell of the same generation.  They are two files: a
+ * rotation may finish after the one was read and before the other.  When two
+ * looks at the records see no rotation between them, they do not fit.
+ */
+static ck_err
+read_sealed(const struct ck_place *p, struct ck_records *rec,
+    const struct ck_secret *password, struct ck_secret *ret,
+    struct ck_fail *fail)
+{
+	struct ck_secret value = CK_SECRET_INIT, key = CK_SECRET_INIT;
+	struct look seen, before;
+	bool looked = false, sealed = false;
+	ck_err r = CK_DAMAGED;
+
+	memset(&seen, 0, sizeof(seen));
+	memset(&before, 0, sizeof(before));
+	for (int i = 0; i < LOOKS_MAX && r == CK_DAMAGED; i++) {
+		ck_secret_wipe(&value);
+		ck_secret_wipe(&key);
+		if ((r = ck_dedicated_read_both(p, password, &value, &key,
+		    fail)) != CK_OK)
+			break;
+		r = compare(p, rec, &key, &value, &seen, &sealed, fail);
+		if (!sealed || (looked && is_same(&seen, &before)))
+			break;
+		before = seen;
+		looked = true;
+	}
+	if (r == CK_OK)
+		ck_secret_move(ret, &value);
+	ck_secret_wipe(&value);
+	ck_secret_wipe(&key);
+	return r;
+}
+
+static ck_err
+from_dedicated(const struct ck_place *p, struct ck_records *rec,
+    struct ck_secret *ret, struct ck_fail *fail)
 {
 	struct ck_secret password = CK_SECRET_INIT;
 	ck_err r;
@@ -22,7 +116,7 @@ from_dedicated(const struct ck_place *p, struct ck_secret *ret,
 			    "%s cannot be opened", p->keychain);
 		return r;
 	}
-	r = ck_dedicated_read(p, &password, ret, fail);
+	r = read_sealed(p, rec, &password, ret, fail);
 	ck_secret_wipe(&password);
 	return r;
 }
@@ -62,13 +156,26 @@ reader_known(const struct ck_view *v, const char *reader,
 	return r;
 }
 
-/* Another credential's keychain is not asked for this one. */
+/* Another credential's keychain is not asked for this one.  A row that was
+ * taken away or renamed is another matter: the seal tells. */
 static ck_err
 credential_known(const struct ck_view *v, const struct ck_place *p,
     struct ck_fail *fail)
 {
+	struct ck_secret password = CK_SECRET_INIT, key = CK_SECRET_INIT;
+	struct look seen;
+	bool sealed;
+	ck_err r = CK_OK;
+
 	if (v->known || v->rec == NULL || !ck_view_is_dedicated(v))
 		return CK_OK;
+	if (ck_unlock_place_get(p, &password, NULL) == CK_OK &&
+	    ck_dedicated_read_both(p, &password, NULL, &key, NULL) == CK_OK)
+		r = compare(p, v->rec, &key, NULL, &seen, &sealed, fail);
+	ck_secret_wipe(&password);
+	ck_secret_wipe(&key);
+	if (r == CK_DAMAGED)
+		return r;
 	return ck_fail_set(fail, CK_USAGE, p->credential,
 	    "is no credential that the records know");
 }
@@ -98,7 +205,7 @@ resolve_once(struct ck_place *p, const char *reader, struct ck_secret *ret,
 	ret_where->kind = CK_KIND_DEDICATED;
 	memcpy(ret_where->path, p->keychain, sizeof(ret_where->path));
 	if (v.dedicated) {
-		r = from_dedicated(p, ret, fail);
+		r = from_dedicated(p, v.rec, ret, fail);
 		goto out;
 	}
 	r = ck_fail_set(fail, CK_NOSTORE, p->keychain,
@@ -117,10 +224,13 @@ ck_resolve(struct ck_place *p, const char *reader, struct ck_secret *ret,
 {
 	struct ck_resolved where;
 	bool appeared = false;
-	ck_err r;
+	ck_err r = CK_READONLY;
 
-	r = resolve_once(p, reader, ret, &where, fail);
-	/* Or one has just begun and stored its password: look again. */
+	/* A writer that is killed leaves records that only an opening mends, at
+	 * any time between our opening them and our looking into them. */
+	for (int i = 0; i < LOOKS_MAX && r == CK_READONLY; i++)
+		r = resolve_once(p, reader, ret, &where, fail);
+	/* A migration may have begun just now and stored its password. */
 	if (r == CK_NOSTORE && where.kind != CK_KIND_DEDICATED)
 		r = resolve_once(p, reader, ret, &where, fail);
 	/* A migration may have moved the credential between our look at the

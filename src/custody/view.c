@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+#include <openssl/rand.h>
+
+#include "base/bytes.h"
 #include "base/io.h"
 
 /* The row's names stand over the defaults; what the owner said must agree. */
@@ -14,15 +17,15 @@ take_names(struct ck_place *p, const struct ck_rec_credential *row,
 	enum ck_format format;
 	bool said = strcmp(p->service, CK_OPERATOR_SERVICE) != 0 ||
 	    strcmp(p->account, CK_OPERATOR_ACCOUNT) != 0;
-	ck_err r;
 
 	if (said && (strcmp(p->service, row->service) != 0 ||
 	    strcmp(p->account, row->account) != 0))
 		return ck_fail_set(fail, CK_REFUSED, p->dir,
 		    "the records know the credential %s as %s / %s",
 		    row->name, row->service, row->account);
-	if ((r = ck_format_by_name(row->format, &format)) != CK_OK)
-		return ck_fail_set(fail, r, p->dir,
+	/* A newer program's format would come with a newer schema. */
+	if (ck_format_by_name(row->format, &format) != CK_OK)
+		return ck_fail_set(fail, CK_DAMAGED, p->dir,
 		    "the records give the credential %s an unknown format",
 		    row->name);
 	memcpy(p->service, row->service, sizeof(p->service));
@@ -142,4 +145,32 @@ ck_view_is_dedicated(const struct ck_view *v)
 	return v->dedicated || (v->known &&
 	    (v->row.state == CK_STATE_DEDICATED ||
 	    v->row.state == CK_STATE_RESTORING));
+}
+
+ck_err
+ck_view_nonce(char ret[33], struct ck_fail *fail)
+{
+	uint8_t raw[16];
+
+	if (RAND_bytes(raw, sizeof(raw)) != 1)
+		return ck_fail_set(fail, CK_IO, NULL,
+		    "the system's random generator failed");
+	ck_hex_encode(raw, sizeof(raw), ret);
+	return CK_OK;
+}
+
+ck_err
+ck_view_unhindered(const struct ck_view *v, const struct ck_place *p,
+    const char *operation, struct ck_fail *fail)
+{
+	if (!v->journal_open ||
+	    (strcmp(v->journal.operation, operation) == 0 &&
+	    strcmp(v->journal.credential, p->credential) == 0))
+		return CK_OK;
+	(void)ck_fail_set(fail, CK_BUSY, p->dir,
+	    "an earlier %s of %s was not finished", v->journal.operation,
+	    v->journal.credential);
+	ck_fail_next(fail, "clankie-keys %s %s", v->journal.operation,
+	    v->journal.credential);
+	return CK_BUSY;
 }

@@ -38,4 +38,12 @@ void ck_view_close(struct ck_view *v);
  * records say so. */
 bool ck_view_is_dedicated(const struct ck_view *v);
 
+/* A name for an operation that begins: 32 random hex digits.  CK_IO. */
+CK_MUST_USE ck_err ck_view_nonce(char ret[33], struct ck_fail *fail);
+
+/* CK_BUSY when an operation is open that is not this one of p's credential;
+ * the next step is to finish that one. */
+CK_MUST_USE ck_err ck_view_unhindered(const struct ck_view *v,
+    const struct ck_place *p, const char *operation, struct ck_fail *fail);
+
 #endif

@@ -242,27 +242,41 @@ run "$CK" status --json
 expect_json keychain.code ok
 
 t_case 'an open journal'
+# A migration that cannot write its rules stays open behind the moment from
+# which the dedicated keychain decides.
+c_home
+c_broker
+mkdir -m 700 "$KEYS" "$KEYS/worker.sb"
+run "$CK" migrate
+refute 'the rules cannot be written' test "$status" -eq 0
+expect_err_has 'worker.sb'
+run "$CK" status --json
+expect_json unfinished migrate
+run "$CK" status
+expect_out_has 'finish the interrupted migrate'
+run "$CK" get
+expect_out_is "$BEARER"
+rmdir "$KEYS/worker.sb"
+run "$CK" migrate --json
+expect_status 0
+expect_json outcome resumed
+run "$CK" status --json
+expect_json unfinished null
+
+t_case 'a forged journal row'
 if t_find_tool sqlite3; then
-	# As an interrupted migration leaves it.
 	sqlite3 "$KEYS/custody.db" "INSERT INTO journal
 	    (operation, nonce, credential, step, from_generation,
 	    to_generation, at) SELECT 'migrate',
 	    '00000000000000000000000000000000', 'operator', 5, 0, 1,
 	    strftime('%Y-%m-%dT%H:%M:%SZ', 'now')" 2>"$T_TMP/sql"
 	expect 'a row was made' test ! -s "$T_TMP/sql"
-	run "$CK" status --json
-	expect_json unfinished migrate
-	run "$CK" status
-	expect_out_has 'finish the interrupted migrate'
 	run "$CK" get
-	expect_out_is "$BEARER"
-	run "$CK" migrate --json
-	expect_status 0
-	expect_json outcome resumed
-	run "$CK" status --json
-	expect_json unfinished null
+	expect_status 13
+	expect_out_empty
+	expect_err_has 'seal'
 else
-	skip 'an open journal' 'no sqlite3 here'
+	skip 'a forged journal row' 'no sqlite3 here'
 fi
 
 t_case 'whole script'

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* clankie-keys rotate */
+#include "cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "custody/rotate.h"
+
+/* A generation as status prints it. */
+static ck_err
+number(struct cli *cli, const char *text, struct ck_rotate_how *how)
+{
+	size_t n;
+
+	if (text == NULL)
+		return CK_OK;
+	n = strlen(text);
+	if (n == 0 || n > 18 || strspn(text, "0123456789") != n)
+		return ck_fail_set(&cli->fail, CK_USAGE, text,
+		    "is not a generation");
+	how->if_generation = true;
+	how->generation = strtoull(text, NULL, 10);
+	return CK_OK;
+}
+
+static void
+people(const struct ck_rotate_report *m, struct ck_buf *b)
+{
+	if (m->end == CK_ROTATE_RESUMED)
+		ck_buf_text(b, "an interrupted rotation was finished; no "
+		    "further value was made\n");
+	ck_buf_format(b, "keychain     %s\n"
+	    "generation   %llu\n"
+	    "fingerprint  %.8s\n", m->keychain,
+	    (unsigned long long)m->generation, m->fingerprint);
+}
+
+static void
+json(const struct ck_place *p, const struct ck_rotate_report *m,
+    struct ck_buf *b)
+{
+	js_open(b, '{');
+	js_bool(b, "ok", true);
+	js_text(b, "outcome", m->end == CK_ROTATE_RESUMED ? "resumed" :
+	    "rotated");
+	js_text(b, "credential", p->credential);
+	js_text(b, "service", p->service);
+	js_text(b, "account", p->account);
+	js_text(b, "keychain", m->keychain);
+	js_number(b, "generation", (long long)m->generation);
+	js_bytes(b, "fingerprint", (struct ck_span){
+	    (const uint8_t *)m->fingerprint, 8 });
+	js_shut(b, '}');
+	ck_buf_text(b, "\n");
+}
+
+ck_err
+cmd_rotate(struct cli *cli, int argc, char **argv)
+{
+	struct ck_secret password = CK_SECRET_INIT, value = CK_SECRET_INIT;
+	struct ck_rotate_how how = { NULL, false, 0 };
+	const char *generation = NULL, *words[1];
+	struct ck_rotate_report report;
+	struct ck_buf out = CK_BUF_INIT;
+	int password_fd = -1, value_fd = -1;
+	struct ck_place place;
+	size_t n = 0;
+	const struct opt opts[] = {
+		{ "--if-generation", OPT_TEXT, &generation },
+		{ "--secret-fd", OPT_FD, &value_fd },
+		{ "--broker", OPT_TEXT, &cli->say.broker },
+		{ "--login-password-fd", OPT_FD, &password_fd },
+		{ "--service", OPT_TEXT, &cli->say.service },
+		{ "--account", OPT_TEXT, &cli->say.account },
+	};
+	ck_err r;
+
+	r = cli_options(cli, argc, argv, opts, sizeof(opts) / sizeof(opts[0]),
+	    words, 1, &n);
+	if (r != CK_OK || (r = number(cli, generation, &how)) != CK_OK)
+		return r;
+	if (n == 1)
+		cli->say.credential = words[0];
+	if ((r = cli_password(cli, password_fd, &password)) != CK_OK)
+		goto out;
+	/* Every byte is the value, a line end too: `get` gives it back. */
+	if (value_fd >= 0 && (r = ck_secret_read_fd(value_fd, CK_SECRET_MAX,
+	    &value, &cli->fail)) != CK_OK)
+		goto out;
+	if (password.p != NULL)
+		cli->say.login_password = &password;
+	if (value_fd >= 0)
+		how.value = &value;
+	if ((r = ck_place_resolve(&cli->say, &place, &cli->fail)) != CK_OK ||
+	    (r = ck_rotate(&place, &how, &report, &cli->fail)) != CK_OK)
+		goto out;
+	if (cli->json)
+		json(&place, &report, &out);
+	else
+		people(&report, &out);
+	r = cli_put(cli, &out);
+out:
+	ck_buf_free(&out);
+	ck_secret_wipe(&value);
+	ck_secret_wipe(&password);
+	return r;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Making and checking the seal over the records; see seal.h. */
+#include "custody/seal.h"
+
+#include <string.h>
+
+#include <openssl/core_names.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+
+#include "custody/dedicated.h"
+
+static ck_err
+feed(void *arg, const void *bytes, size_t n)
+{
+	return EVP_MAC_update(arg, bytes, n) == 1 ? CK_OK : CK_INTERNAL;
+}
+
+/* HMAC-SHA-256 of the canonical rows under key. */
+static ck_err
+compute(struct ck_records *rec, const struct ck_secret *key,
+    uint8_t ret[CK_REC_MAC_SIZE], struct ck_fail *fail)
+{
+	char digest[] = "SHA256";
+	const OSSL_PARAM params[] = {
+		OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST,
+		    digest, 0),
+		OSSL_PARAM_construct_end()
+	};
+	EVP_MAC_CTX *ctx = NULL;
+	EVP_MAC *hmac;
+	size_t n = 0;
+	ck_err r = CK_INTERNAL;
+
+	if ((hmac = EVP_MAC_fetch(NULL, "HMAC", NULL)) == NULL ||
+	    (ctx = EVP_MAC_CTX_new(hmac)) == NULL ||
+	    EVP_MAC_init(ctx, key->p, key->n, params) != 1)
+		goto out;
+	if ((r = ck_records_canonical(rec, feed, ctx, fail)) == CK_OK &&
+	    (EVP_MAC_final(ctx, ret, &n, CK_REC_MAC_SIZE) != 1 ||
+	    n != CK_REC_MAC_SIZE))
+		r = CK_INTERNAL;
+out:
+	if (r == CK_INTERNAL)
+		(void)ck_fail_set(fail, r, NULL,
+		    "the seal cannot be computed");
+	EVP_MAC_CTX_free(ctx);
+	EVP_MAC_free(hmac);
+	return r;
+}
+
+static ck_err
+highest(void *arg, const struct ck_rec_credential *row)
+{
+	uint64_t *generation = arg;
+
+	if (row->generation > *generation)
+		*generation = row->generation;
+	return CK_OK;
+}
+
+/* One seal covers every credential: it goes by the highest generation. */
+static ck_err
+seal_generation(struct ck_records *rec, uint64_t *ret, struct ck_fail *fail)
+{
+	*ret = 0;
+	return ck_records_credential_each(rec, highest, ret, fail);
+}
+
+ck_err
+ck_seal_write_key(struct ck_records *rec, const struct ck_secret *key,
+    struct ck_fail *fail)
+{
+	uint8_t mac[CK_REC_MAC_SIZE];
+	uint64_t generation;
+	ck_err r;
+
+	if ((r = seal_generation(rec, &generation, fail)) != CK_OK ||
+	    (r = compute(rec, key, mac, fail)) != CK_OK)
+		return r;
+	return ck_records_seal_put(rec, generation, mac, fail);
+}
+
+ck_err
+ck_seal_write(const struct ck_place *p, struct ck_records *rec,
+    const struct ck_secret *password, struct ck_fail *fail)
+{
+	struct ck_secret key = CK_SECRET_INIT;
+	ck_err r;
+
+	if ((r = ck_dedicated_read_both(p, password, NULL, &key,
+	    fail)) == CK_OK)
+		r = ck_seal_write_key(rec, &key, fail);
+	ck_secret_wipe(&key);
+	return r;
+}
+
+static ck_err
+damaged(const struct ck_place *p, const char *why, struct ck_fail *fail)
+{
+	char file[CK_PATH_MAX];
+
+	if (ck_path_join(p->dir, CK_REC_FILE, file, NULL) != CK_OK)
+		memcpy(file, p->dir, sizeof(file));
+	(void)ck_fail_set(fail, CK_DAMAGED, file, "%s", why);
+	ck_fail_next(fail, "put %s back from a backup of this day; "
+	    "clankie-keys precedence verify shows what does not fit",
+	    CK_REC_FILE);
+	return CK_DAMAGED;
+}
+
+/* The moment between a keychain's name and the records' naming it. */
+static ck_err
+none_yet(const struct ck_place *p, struct ck_records *rec,
+    struct ck_fail *fail)
+{
+	struct ck_rec_credential row;
+	struct ck_rec_journal j;
+	ck_err r;
+
+	r = ck_records_credential_get(rec, p->credential, &row, fail);
+	if (r == CK_OK && row.state == CK_STATE_MIGRATING) {
+		r = ck_records_journal_get(rec, &j, fail);
+		if (r == CK_OK && strcmp(j.operation, "migrate") == 0 &&
+		    strcmp(j.credential, p->credential) == 0)
+			return CK_OK;
+	}
+	if (r != CK_OK && r != CK_ABSENT)
+		return r;
+	return damaged(p, "has no seal although the dedicated keychain is "
+	    "in place: the records were changed without the keychain", fail);
+}
+
+ck_err
+ck_seal_check(const struct ck_place *p, struct ck_records *rec,
+    const struct ck_secret *key, struct ck_fail *fail)
+{
+	uint8_t made[CK_REC_MAC_SIZE], kept[CK_REC_MAC_SIZE];
+	uint64_t generation;
+	ck_err r;
+
+	if ((r = seal_generation(rec, &generation, fail)) != CK_OK)
+		return r;
+	r = ck_records_seal_get(rec, generation, kept, fail);
+	if (r == CK_ABSENT)
+		return none_yet(p, rec, fail);
+	if (r != CK_OK || (r = compute(rec, key, made, fail)) != CK_OK)
+		return r;
+	if (CRYPTO_memcmp(made, kept, sizeof(made)) != 0)
+		return damaged(p, "does not fit its seal: the records were "
+		    "changed without the keychain", fail);
+	return CK_OK;
+}
+
+ck_err
+ck_seal_value(const struct ck_place *p, struct ck_records *rec,
+    const struct ck_secret *key, const struct ck_secret *value,
+    struct ck_fail *fail)
+{
+	char print[CK_FINGERPRINT_SIZE], next[CK_FINGERPRINT_SIZE] = "";
+	struct ck_rec_credential row;
+	struct ck_rec_journal j;
+	ck_err r;
+
+	r = ck_records_credential_get(rec, p->credential, &row, fail);
+	/* Nothing is recorded yet, and ck_seal_check() found that in order. */
+	if (r == CK_OK && row.state == CK_STATE_MIGRATING)
+		return CK_OK;
+	if (r != CK_OK ||
+	    (r = ck_dedicated_print(key, value, print, fail)) != CK_OK)
+		return r;
+	if (strcmp(print, row.fingerprint) == 0)
+		return CK_OK;
+	r = ck_records_journal_get(rec, &j, fail);
+	if (r == CK_OK && strcmp(j.operation, CK_ROTATE_OPERATION) == 0 &&
+	    strcmp(j.credential, p->credential) == 0) {
+		r = ck_records_setting_get(rec, CK_SEAL_NEXT_SETTING, next,
+		    sizeof(next), fail);
+		if (r == CK_OK && strcmp(print, next) == 0)
+			return CK_OK;
+	}
+	if (r != CK_OK && r != CK_ABSENT)
+		return r;
+	return damaged(p, "tells of another value than the dedicated keychain "
+	    "holds: one of the two was put back to an earlier day", fail);
+}

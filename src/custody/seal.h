@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The seal over the records (design section 6, docs/records.md): it shows
+ * that they were changed by somebody who had the dedicated keychain.  Its key
+ * is an item of that keychain.
+ *
+ * Whoever changes a row while the dedicated keychain is in place ends the same
+ * transaction with ck_seal_write(), so that committed records always fit
+ * their seal, also with an operation under way.
+ */
+#ifndef CK_CUSTODY_SEAL_H
+#define CK_CUSTODY_SEAL_H
+
+#include "base/err.h"
+#include "base/secret.h"
+#include "custody/place.h"
+#include "records/records.h"
+
+/*
+ * Seal the records as they stand inside the open transaction; the last change
+ * before the commit.  password opens the dedicated keychain, where the key is.
+ * Errors of the keychain (CK_LOCKED, CK_DAMAGED, ...) and of the records.
+ */
+CK_MUST_USE ck_err ck_seal_write(const struct ck_place *p,
+    struct ck_records *rec, const struct ck_secret *password,
+    struct ck_fail *fail);
+/* The same with the key at hand. */
+CK_MUST_USE ck_err ck_seal_write_key(struct ck_records *rec,
+    const struct ck_secret *key, struct ck_fail *fail);
+
+/*
+ * Compare, inside an open transaction (or snapshot).  CK_DAMAGED: the records
+ * were changed without the keychain, or have no seal.  None is needed in one
+ * moment only: between the keychain taking its name and the records naming
+ * it, when state is migrating and migrate's journal row is open.
+ */
+CK_MUST_USE ck_err ck_seal_check(const struct ck_place *p,
+    struct ck_records *rec, const struct ck_secret *key,
+    struct ck_fail *fail);
+
+/*
+ * The value read from the dedicated keychain is the one the records tell of:
+ * its fingerprint is the recorded one or, while a rotation is under way, the
+ * one that rotation is bringing in.  CK_DAMAGED otherwise: records or keychain
+ * were put back to an earlier day.  Inside an open transaction, after
+ * ck_seal_check().
+ */
+CK_MUST_USE ck_err ck_seal_value(const struct ck_place *p,
+    struct ck_records *rec, const struct ck_secret *key,
+    const struct ck_secret *value, struct ck_fail *fail);
+
+/* The setting that holds, while a rotation is under way, the fingerprint of
+ * the value it brings in. */
+#define CK_SEAL_NEXT_SETTING "rotate.fingerprint"
+#define CK_ROTATE_OPERATION "rotate"
+
+#endif

@@ -1,0 +1,145 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Records that somebody edited, or took back, without the dedicated keychain:
+# get refuses, whatever column it was, and gives nothing.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/custody.sh"
+
+t_find_tool sqlite3 || skip_all 'no sqlite3 here'
+
+# As an attacker would: without the triggers and constraints that stop him.
+edit() {
+	sqlite3 "$KEYS/custody.db" "PRAGMA foreign_keys = OFF" \
+	    "PRAGMA ignore_check_constraints = ON" \
+	    "PRAGMA writable_schema = ON" \
+	    "DELETE FROM sqlite_schema WHERE type IN ('trigger')" \
+	    "PRAGMA writable_schema = RESET" "$1" >/dev/null 2>"$T_TMP/sql"
+}
+
+columns() {
+	sqlite3 -readonly "$KEYS/custody.db" "SELECT m.name, c.name, c.type
+	    FROM sqlite_schema m, pragma_table_info(m.name) c
+	    WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite%'
+	    ORDER BY 1, 2" | tr '|' ' '
+}
+
+back() {
+	cp "$T_TMP/whole.db" "$KEYS/custody.db"
+}
+
+t_case 'each column'
+c_home
+c_broker
+run "$CK" migrate --rotate
+expect_status 0
+run "$CK" get
+expect_status 0
+cp "$T_OUT" "$T_TMP/new.json"
+# The prefix is no secret, and is in the names of the item.
+"$CK" get --key | cut -c12- >"$T_TMP/new.key"
+t_secret "$T_TMP/new.key"
+cp "$KEYS/custody.db" "$T_TMP/whole.db"
+columns >"$T_TMP/columns"
+expect 'there are columns' test "$(wc -l <"$T_TMP/columns")" -gt 30
+while read -r table column type; do
+	back
+	rows=true
+	case $table in
+	journal) continue ;;   # it has no row; below
+	event) rows='seq = (SELECT max(seq) FROM event)' ;;
+	esac
+	case $type in
+	INTEGER) to="$column + 1000" ;;
+	BLOB) to='zeroblob(32)' ;;
+	*) to="$column || 'x'" ;;
+	esac
+	edit "UPDATE OR REPLACE $table SET $column = $to WHERE $rows"
+	expect "$table.$column: sqlite3 edits" test ! -s "$T_TMP/sql"
+	run "$CK" get
+	expect_status 13
+	expect_out_empty
+	t_no_secret
+done <"$T_TMP/columns"
+
+t_case 'rows'
+for change in 'DELETE FROM credential' 'DELETE FROM precedence' \
+    'DELETE FROM store' 'DELETE FROM principal' 'DELETE FROM protected' \
+    'DELETE FROM setting' 'DELETE FROM seal' \
+    'DELETE FROM event WHERE seq = (SELECT max(seq) FROM event)' \
+    "INSERT INTO setting VALUES ('a', 'b')" \
+    "UPDATE credential SET state = 'broker'" \
+    "UPDATE credential SET state = 'migrating'" \
+    "UPDATE credential SET generation = 1"; do
+	back
+	edit "$change"
+	expect "$change: sqlite3 edits" test ! -s "$T_TMP/sql"
+	run "$CK" get
+	expect_status 13
+	expect_out_empty
+	t_no_secret
+done
+
+t_case 'a forged unfinished operation'
+for operation in migrate rotate restore; do
+	back
+	edit "INSERT INTO journal (operation, nonce, credential, step,
+	    from_generation, to_generation, at) VALUES ('$operation',
+	    '00000000000000000000000000000000', 'operator', 1, 2, 3,
+	    '2024-01-01T00:00:00Z')"
+	run "$CK" get
+	expect_status 13
+	expect_out_empty
+done
+back
+run "$CK" get
+expect_status 0
+expect_out_is "$T_TMP/new.json"
+
+t_case 'an event in the middle'
+edit "UPDATE event SET detail = 'x' WHERE seq = 2"
+run "$CK" precedence verify
+expect_status 13
+expect_out_has 'NOT WHAT WAS WRITTEN'
+back
+run "$CK" precedence verify
+expect_status 0
+expect_out_has 'fits'
+
+t_case 'verify shows an edited row'
+edit "UPDATE protected SET why = 'x'"
+run "$CK" precedence verify
+expect_status 13
+expect_out_has 'DOES NOT FIT'
+run "$CK" precedence verify --json
+expect_status 13
+expect_json ok false
+expect_json code damaged
+run "$CK" rotate
+expect_status 13
+back
+
+t_case 'old records beside a newer keychain'
+run "$CK" rotate
+expect_status 0
+back
+run "$CK" get
+expect_status 13
+expect_out_empty
+expect_err_has 'earlier day'
+run "$CK" rotate
+expect_status 13
+expect_out_empty
+
+t_case 'an old keychain beside newer records'
+c_home
+c_broker
+run "$CK" migrate
+expect_status 0
+cp "$DEDICATED" "$T_TMP/old.keychain"
+run "$CK" rotate
+expect_status 0
+cp "$T_TMP/old.keychain" "$DEDICATED"
+run "$CK" get
+expect_status 13
+expect_out_empty
+t_no_secret

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The seal over the records, with a key inside a dedicated keychain. */
+#include "unit.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "custody/dedicated.h"
+#include "custody/seal.h"
+#include "help_records.h"
+#include "store/unlock.h"
+
+struct fixture {
+	struct help_records *h;
+	struct ck_place p;
+	struct ck_secret password, value, key;
+	struct ck_records *rec;
+};
+
+static const char nonce[] = "00112233445566778899aabbccddeeff";
+
+static int
+setup(void **state)
+{
+	struct fixture *fx = test_calloc(1, sizeof(*fx));
+	struct ck_fail *fail;
+	void *h = NULL;
+
+	if (help_records_setup(&h) != 0)
+		return 1;
+	fx->h = h;
+	fail = &fx->h->fail;
+	memcpy(fx->p.dir, fx->h->dir, sizeof(fx->p.dir));
+	(void)snprintf(fx->p.credential, sizeof(fx->p.credential), "operator");
+	(void)snprintf(fx->p.service, sizeof(fx->p.service), "a service");
+	(void)snprintf(fx->p.account, sizeof(fx->p.account), "an account");
+	fx->p.format = CK_FORMAT_OPERATOR_BEARER;
+	assert_int_equal(ck_path_join(fx->p.dir, CK_OPERATOR_DIR,
+	    fx->p.operator_dir, fail), CK_OK);
+	assert_int_equal(ck_path_join(fx->p.operator_dir, CK_KEYCHAIN_FILE,
+	    fx->p.keychain, fail), CK_OK);
+	assert_int_equal(ck_unlock_make(&fx->password), CK_OK);
+	assert_int_equal(ck_bearer_mint(&fx->value), CK_OK);
+	assert_int_equal(ck_dedicated_build(&fx->p, fx->h->dirfd, nonce,
+	    &fx->password, &fx->value, fail), CK_OK);
+	assert_int_equal(ck_dedicated_install(&fx->p, fx->h->dirfd, nonce,
+	    fail), CK_OK);
+	assert_int_equal(ck_dedicated_read_both(&fx->p, &fx->password, NULL,
+	    &fx->key, fail), CK_OK);
+	fx->rec = help_records_open(fx->h, CK_REC_CREATE);
+	help_records_migrate(fx->rec);
+	*state = fx;
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	struct fixture *fx = *state;
+	void *h = fx->h;
+
+	ck_records_close(&fx->rec);
+	ck_secret_wipe(&fx->password);
+	ck_secret_wipe(&fx->value);
+	ck_secret_wipe(&fx->key);
+	(void)unlink(fx->p.keychain);
+	(void)rmdir(fx->p.operator_dir);
+	test_free(fx);
+	return help_records_teardown(&h);
+}
+
+/* Seal what is there, with whatever change puts before it. */
+static void
+seal(struct fixture *fx)
+{
+	struct ck_fail *fail = &fx->h->fail;
+
+	assert_int_equal(ck_records_begin(fx->rec, fail), CK_OK);
+	assert_int_equal(ck_seal_write(&fx->p, fx->rec, &fx->password, fail),
+	    CK_OK);
+	assert_int_equal(ck_records_commit(fx->rec, fail), CK_OK);
+}
+
+static ck_err
+check(struct fixture *fx, const struct ck_secret *key)
+{
+	struct ck_fail *fail = &fx->h->fail;
+	ck_err r;
+
+	assert_int_equal(ck_records_begin(fx->rec, fail), CK_OK);
+	r = ck_seal_check(&fx->p, fx->rec, key, fail);
+	ck_records_rollback(fx->rec);
+	return r;
+}
+
+static ck_err
+check_value(struct fixture *fx)
+{
+	struct ck_fail *fail = &fx->h->fail;
+	ck_err r;
+
+	assert_int_equal(ck_records_begin(fx->rec, fail), CK_OK);
+	r = ck_seal_value(&fx->p, fx->rec, &fx->key, &fx->value, fail);
+	ck_records_rollback(fx->rec);
+	return r;
+}
+
+static void
+records_as_sealed_are_accepted(void **state)
+{
+	struct fixture *fx = *state;
+
+	seal(fx);
+	assert_int_equal(check(fx, &fx->key), CK_OK);
+}
+
+static void
+records_without_a_seal_are_damaged(void **state)
+{
+	struct fixture *fx = *state;
+
+	assert_int_equal(check(fx, &fx->key), CK_DAMAGED);
+	assert_non_null(strstr(fx->h->fail.why, "no seal"));
+}
+
+static void
+an_edited_row_is_damaged(void **state)
+{
+	struct fixture *fx = *state;
+
+	seal(fx);
+	assert_int_equal(help_records_sql(fx->h,
+	    "UPDATE principal SET what = 'x' WHERE id = 'cli'"), SQLITE_OK);
+	assert_int_equal(check(fx, &fx->key), CK_DAMAGED);
+	seal(fx);
+	assert_int_equal(check(fx, &fx->key), CK_OK);
+}
+
+static void
+another_key_is_damaged(void **state)
+{
+	struct fixture *fx = *state;
+	struct ck_secret other = CK_SECRET_INIT;
+
+	seal(fx);
+	assert_int_equal(ck_secret_random(32, &other), CK_OK);
+	assert_int_equal(check(fx, &other), CK_DAMAGED);
+	ck_secret_wipe(&other);
+}
+
+/* A password that does not open the keychain leaves no seal behind. */
+static void
+a_wrong_password_seals_nothing(void **state)
+{
+	struct fixture *fx = *state;
+	struct ck_secret wrong = CK_SECRET_INIT;
+
+	assert_int_equal(ck_unlock_make(&wrong), CK_OK);
+	assert_int_equal(ck_records_begin(fx->rec, &fx->h->fail), CK_OK);
+	assert_int_equal(ck_seal_write(&fx->p, fx->rec, &wrong,
+	    &fx->h->fail), CK_LOCKED);
+	assert_int_equal(ck_records_commit(fx->rec, &fx->h->fail), CK_OK);
+	assert_int_equal(help_records_count(fx->h,
+	    "SELECT count(*) FROM seal"), 0);
+	ck_secret_wipe(&wrong);
+}
+
+/* The recorded fingerprint becomes print. */
+static void
+record(struct fixture *fx, const char *print)
+{
+	struct ck_rec_credential row;
+	struct ck_fail *fail = &fx->h->fail;
+
+	assert_int_equal(ck_records_credential_get(fx->rec, "operator", &row,
+	    fail), CK_OK);
+	memcpy(row.fingerprint, print, sizeof(row.fingerprint));
+	assert_int_equal(ck_records_credential_put(fx->rec, &row, fail),
+	    CK_OK);
+}
+
+static void
+a_value_must_have_the_recorded_fingerprint(void **state)
+{
+	struct fixture *fx = *state;
+	char print[CK_FINGERPRINT_SIZE], other[CK_FINGERPRINT_SIZE];
+
+	assert_int_equal(ck_dedicated_print(&fx->key, &fx->value, print,
+	    &fx->h->fail), CK_OK);
+	record(fx, print);
+	assert_int_equal(check_value(fx), CK_OK);
+	memcpy(other, print, sizeof(other));
+	other[0] = print[0] == 'a' ? 'b' : 'a';
+	record(fx, other);
+	assert_int_equal(check_value(fx), CK_DAMAGED);
+}
+
+/* The value that a rotation brings in is valid while it is open, not after. */
+static void
+the_next_value_is_valid_while_its_rotation_is_open(void **state)
+{
+	struct fixture *fx = *state;
+	struct ck_fail *fail = &fx->h->fail;
+	char print[CK_FINGERPRINT_SIZE];
+	struct ck_rec_journal j;
+
+	assert_int_equal(ck_dedicated_print(&fx->key, &fx->value, print,
+	    fail), CK_OK);
+	memset(&j, 0, sizeof(j));
+	memcpy(j.operation, CK_ROTATE_OPERATION, sizeof(CK_ROTATE_OPERATION));
+	memcpy(j.nonce, nonce, sizeof(j.nonce));
+	memcpy(j.credential, "operator", sizeof("operator"));
+	j.from_generation = 1;
+	j.to_generation = 2;
+	assert_int_equal(ck_records_setting_put(fx->rec, CK_SEAL_NEXT_SETTING,
+	    print, fail), CK_OK);
+	assert_int_equal(check_value(fx), CK_DAMAGED);
+	assert_int_equal(ck_records_journal_open(fx->rec, &j, fail), CK_OK);
+	assert_int_equal(check_value(fx), CK_OK);
+	assert_int_equal(ck_records_journal_close(fx->rec, nonce, fail),
+	    CK_OK);
+	assert_int_equal(check_value(fx), CK_DAMAGED);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(records_as_sealed_are_accepted),
+		TEST(records_without_a_seal_are_damaged),
+		TEST(an_edited_row_is_damaged),
+		TEST(another_key_is_damaged),
+		TEST(a_wrong_password_seals_nothing),
+		TEST(a_value_must_have_the_recorded_fingerprint),
+		TEST(the_next_value_is_valid_while_its_rotation_is_open),
+	};
+
+	if (ck_secret_heap_init((size_t)512 << 10, NULL) != CK_OK)
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
