@@ -46,6 +46,29 @@ deliver(struct cli *cli, const struct ck_place *place, bool key_only, int fd,
 	return r;
 }
 
+/* Where the value came from, for those who asked. */
+static ck_err
+say_where(struct cli *cli, const struct ck_resolved *where)
+{
+	struct ck_buf b = CK_BUF_INIT;
+	ck_err r;
+
+	if (cli->verbose)
+		cli_say(cli, "from %s (%s)", where->path,
+		    ck_rec_kind_name(where->kind));
+	if (!cli->json)
+		return CK_OK;
+	js_open(&b, '{');
+	js_bool(&b, "ok", true);
+	js_text(&b, "store", ck_rec_kind_name(where->kind));
+	js_text(&b, "path", where->path);
+	js_shut(&b, '}');
+	ck_buf_text(&b, "\n");
+	r = cli_put(cli, &b);
+	ck_buf_free(&b);
+	return r;
+}
+
 ck_err
 cmd_get(struct cli *cli, int argc, char **argv)
 {
@@ -91,21 +114,7 @@ cmd_get(struct cli *cli, int argc, char **argv)
 		goto out;
 	if ((r = deliver(cli, &place, key_only, fd, &value)) != CK_OK)
 		goto out;
-	if (cli->verbose)
-		cli_say(cli, "from %s (%s)", where.path,
-		    ck_rec_kind_name(where.kind));
-	if (cli->json) {
-		struct ck_buf b = CK_BUF_INIT;
-
-		js_open(&b, '{');
-		js_bool(&b, "ok", true);
-		js_text(&b, "store", ck_rec_kind_name(where.kind));
-		js_text(&b, "path", where.path);
-		js_shut(&b, '}');
-		ck_buf_text(&b, "\n");
-		r = cli_put(cli, &b);
-		ck_buf_free(&b);
-	}
+	r = say_where(cli, &where);
 out:
 	ck_secret_wipe(&value);
 	ck_secret_wipe(&password);

@@ -46,6 +46,26 @@ file_lines(const struct ck_place *p, const struct ck_status *s,
 	    s->settings_changed ? " (not what was set)" : "");
 }
 
+/* What keeps the credential from being read, or NULL. */
+static const char *
+trouble(const struct ck_status *s)
+{
+	if (s->journal_open)
+		return NULL;
+	if (s->in_charge && s->file_err != CK_OK)
+		return "the dedicated keychain cannot be used as it is (see "
+		    "above): put it right, or back from a backup";
+	if (s->in_charge && s->unlock_known && !s->unlock_there)
+		return "the unlock password is missing, and without it the "
+		    "dedicated keychain cannot be opened: put it back from a "
+		    "backup";
+	if (!s->in_charge && s->unlock_known && s->unlock_there)
+		return "an unlock password is stored, but the dedicated "
+		    "keychain it opens is not here: put the custody directory "
+		    "back, or name it with --home";
+	return NULL;
+}
+
 static void
 next_lines(const struct ck_place *p, const struct ck_status *s,
     struct ck_buf *b)
@@ -55,6 +75,8 @@ next_lines(const struct ck_place *p, const struct ck_status *s,
 		ck_buf_format(b, "next: finish the interrupted %s: "
 		    "clankie-keys %s %s\n", s->journal.operation,
 		    s->journal.operation, s->journal.credential);
+	else if (trouble(s) != NULL)
+		ck_buf_format(b, "next: %s\n", trouble(s));
 	else if (!s->in_charge)
 		ck_buf_text(b, "next: clankie-keys migrate\n");
 	else if (s->rules_err != CK_OK || !s->rules_match)
@@ -132,7 +154,7 @@ static void
 json(const struct ck_place *p, const struct ck_status *s, struct ck_buf *b)
 {
 	js_open(b, '{');
-	js_bool(b, "ok", true);
+	js_bool(b, "ok", trouble(s) == NULL);
 	js_text(b, "credential", p->credential);
 	js_text(b, "service", p->service);
 	js_text(b, "account", p->account);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/secret.h"
+#include "custody/broker.h"
 #include "custody/preflight.h"
 #include "custody/rules.h"
 
@@ -47,6 +48,10 @@ ck_status(struct ck_place *p, struct ck_status *ret, struct ck_fail *fail)
 	s.list_err = ck_preflight_search_list(p, NULL);
 	s.sandbox_err = ck_settings_worker_sandbox(p->settings, &s.sandbox,
 	    NULL);
+	/* Only where it is a file: a keychain broker is not opened for this. */
+	if (p->broker_kind == CK_KIND_FILE_BROKER)
+		s.unlock_known = ck_unlock_place_exists(p, &s.unlock_there,
+		    NULL) == CK_OK;
 	if (s.in_charge)
 		look_at_file(p, &s);
 	if (s.in_charge && v.rec != NULL)

@@ -23,6 +23,8 @@ struct ck_status {
 	struct ck_fail file_fail;
 	struct ck_login_status file;
 	bool settings_changed;           /* auto-lock is not what was set */
+	bool unlock_known;               /* broker a file: unlock.json asked */
+	bool unlock_there;
 	ck_err list_err;                 /* search list: CK_REFUSED = on it */
 	ck_err rules_err;
 	bool rules_match;                /* worker.sb equals the records */

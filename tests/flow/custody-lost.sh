@@ -29,6 +29,10 @@ moved
 mv "$KEYS" "$T_HOME/gone"
 expect_no_answer 23
 expect_err_has 'no other store is asked'
+run "$CK" status
+expect_out_has 'next: an unlock password is stored'
+run "$CK" status --json
+expect_json ok false
 decoy
 expect_no_answer 23
 mv "$T_HOME/gone" "$KEYS"
@@ -77,6 +81,8 @@ moved
 rm "$UNLOCK"
 run "$CK" migrate
 expect_status 23
+run "$CK" status
+expect_out_has 'next: the unlock password is missing'
 moved
 : >"$DEDICATED"
 run "$CK" migrate
