@@ -47,12 +47,12 @@ both() {
 t_case 'before the migration'
 snapshot "$T_HOME"
 both
-expect_unchanged
+expect_unchanged 'asking changes nothing'
 "$CK" migrate >/dev/null 2>&1
 t_case 'after the migration'
 snapshot "$T_HOME"
 both
-expect_unchanged
+expect_unchanged 'asking changes nothing'
 
 t_case 'command line'
 ask "$T_TMP/old" --stream --json
@@ -148,3 +148,38 @@ exec 8>&-
 wait "$pid"
 expect 'it ends with its input' test $? -eq 0
 exec 9<&-
+
+t_case 'a keychain as broker'
+c_home
+c_login_new
+t_bearer_json "$BEARER"
+c_add bot.clankie.credentials clankie_operator "$BEARER"
+key "$BEARER" "$T_TMP/old"
+login_ask() { # candidate
+	run "$CK" authenticate --broker "keychain:$LOGIN" \
+	    --login-password-fd 3 3<"$PW" <"$1"
+}
+for when in before after; do
+	login_ask "$T_TMP/old"
+	expect_status 0
+	login_ask "$T_TMP/wrong"
+	expect_status 1
+	ask "$T_TMP/old" --broker "keychain:$LOGIN"
+	expect "$when: without the password it is no answer" test "$status" -gt 1
+	[ "$when" = after ] || migrate_login
+done
+
+t_case 'an opaque credential'
+c_home
+c_login_new
+printf '\001any bytes\n' | t_write "$T_TMP/opaque"
+printf '\001any bytes' | t_write "$T_TMP/shorter"
+c_add other.service me "$T_TMP/opaque"
+other() { # candidate
+	run "$CK" authenticate other --service other.service --account me \
+	    --broker "keychain:$LOGIN" --login-password-fd 3 3<"$PW" <"$1"
+}
+other "$T_TMP/opaque"
+expect_status 0
+other "$T_TMP/shorter"
+expect_status 1
