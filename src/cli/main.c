@@ -36,6 +36,10 @@ const struct verb cli_verbs[] = {
 	    "[--login-password-fd N]",
 	    "replace a migrated credential by a new one", HEAP_BROKER,
 	    cmd_rotate },
+	{ "authenticate", "authenticate [CREDENTIAL] [--stream] "
+	    "[--broker ...] [--login-password-fd N]",
+	    "say whether what stands on standard input is the credential",
+	    HEAP_BROKER, cmd_authenticate },
 	{ "status", "status",
 	    "say where everything lies and what is protected", HEAP_SMALL,
 	    cmd_status },
@@ -63,7 +67,7 @@ usage(struct cli *cli, const struct verb *verb)
 	else
 		ck_buf_text(&b, "usage: clankie-keys VERB ...\n\n");
 	for (size_t i = 0; verb == NULL && i < cli_verb_count; i++)
-		ck_buf_format(&b, "  %-11s %s\n", cli_verbs[i].name,
+		ck_buf_format(&b, "  %-12s %s\n", cli_verbs[i].name,
 		    cli_verbs[i].help);
 	ck_buf_text(&b, "\nEvery verb takes --home DIR, --json, --quiet, "
 	    "--verbose, --help.  clankie-keys(1) has the rest.\n");
@@ -191,7 +195,8 @@ main(int argc, char **argv)
 	if (r == CK_USAGE && cli.fail.next[0] == '\0')
 		ck_fail_next(&cli.fail, "usage: clankie-keys %s", verb->usage);
 out:
-	if (r != CK_OK)
+	/* "No" is an answer, which its verb has given. */
+	if (r != CK_OK && r != CK_NO)
 		cli_report(&cli, r);
 	return ck_err_exit(r);
 }
