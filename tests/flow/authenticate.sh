@@ -121,13 +121,9 @@ is_error() {
 }
 t_case 'rotation'
 say "$T_TMP/old" yes
-"$T_TOOLS/ck-json" password <"$UNLOCK" | tr -d '\n' | t_write "$T_TMP/unlock"
-t_secret "$T_TMP/unlock"
 t_bearer_json "$T_TMP/new.json"
 key "$T_TMP/new.json" "$T_TMP/new"
-"$CK" keychain update "$DEDICATED" --service bot.clankie.credentials \
-    --account clankie_operator --password-fd 3 --secret-fd 4 \
-    3<"$T_TMP/unlock" 4<"$T_TMP/new.json" >/dev/null
+"$CK" rotate --secret-fd 3 3<"$T_TMP/new.json" >/dev/null
 say "$T_TMP/old" no
 say "$T_TMP/new" yes
 say /dev/null no
@@ -166,7 +162,7 @@ for when in before after; do
 	expect_status 1
 	ask "$T_TMP/old" --broker "keychain:$LOGIN"
 	expect "$when: without the password it is no answer" test "$status" -gt 1
-	[ "$when" = after ] || migrate_login
+	[ "$when" = after ] || migrate_login --json
 done
 
 t_case 'an opaque credential'
