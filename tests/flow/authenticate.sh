@@ -166,7 +166,7 @@ for when in before after; do
 	expect_status 1
 	ask "$T_TMP/old" --broker "keychain:$LOGIN"
 	expect "$when: without the password it is no answer" test "$status" -gt 1
-	[ "$when" = after ] || migrate_login
+	[ "$when" = after ] || migrate_login --quiet
 done
 
 t_case 'an opaque credential'
