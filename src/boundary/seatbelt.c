@@ -335,7 +335,7 @@ ck_seatbelt_render(const struct ck_policy *p, struct ck_buf *out,
 	ck_buf_text(out,
 	    "; clankie-keys: a boundary for sandbox-exec -f, made from the "
 	    "records.\n"
-	    "; Do not edit: \"clankie-keys check\" finds every change, and\n"
+	    "; Do not edit: \"clankie-keys status\" shows that it differs, and\n"
 	    "; \"clankie-keys rules --write\" makes it anew.\n");
 	put_gaps(out, p);
 	ck_buf_text(out, "(version 1)\n");

@@ -9,6 +9,9 @@
 #include "base/bytes.h"
 #include "base/io.h"
 
+/* How often other processes may die between two looks of ours. */
+#define LOOKS_MAX 32
+
 /* The row's names stand over the defaults; what the owner said must agree. */
 static ck_err
 take_names(struct ck_place *p, const struct ck_rec_credential *row,
@@ -86,8 +89,9 @@ read_records(struct ck_place *p, struct ck_view *v, struct ck_fail *fail)
 	return r == CK_ABSENT ? CK_OK : r;
 }
 
-ck_err
-ck_view_open(struct ck_place *p, enum ck_rec_how how, struct ck_view *ret,
+/* One look; CK_READONLY when the records need undoing first. */
+static ck_err
+view_once(struct ck_place *p, enum ck_rec_how how, struct ck_view *ret,
     struct ck_fail *fail)
 {
 	struct ck_view v = CK_VIEW_INIT;
@@ -103,11 +107,6 @@ ck_view_open(struct ck_place *p, enum ck_rec_how how, struct ck_view *ret,
 	if ((r = ck_place_dedicated(p, &v.dedicated, fail)) != CK_OK)
 		goto out;
 	r = ck_records_open(v.dirfd, p->dir, how, &v.rec, fail);
-	/* A crash left a change half made; its undoing is SQLite's work, done
-	 * when the records are next opened for writing. */
-	if (r == CK_READONLY && how == CK_REC_READ &&
-	    (r = ck_records_recover(v.dirfd, p->dir, fail)) == CK_OK)
-		r = ck_records_open(v.dirfd, p->dir, how, &v.rec, fail);
 	if (r == CK_NOSTORE && !v.dedicated) {
 		*ret = v;
 		return CK_OK;
@@ -129,6 +128,38 @@ out:
 		*ret = v;
 	else
 		ck_view_close(&v);
+	return r;
+}
+
+/* A crash left a change half made; its undoing is SQLite's work, done when
+ * the records are opened for writing. */
+static ck_err
+undo_crash(const struct ck_place *p, struct ck_fail *fail)
+{
+	int dirfd = -1;
+	ck_err r;
+
+	if ((r = ck_place_open_dir(p, &dirfd, fail)) == CK_OK)
+		r = ck_records_recover(dirfd, p->dir, fail);
+	ck_io_close(&dirfd);
+	return r;
+}
+
+ck_err
+ck_view_open(struct ck_place *p, enum ck_rec_how how, struct ck_view *ret,
+    struct ck_fail *fail)
+{
+	ck_err r, undone;
+
+	r = view_once(p, how, ret, fail);
+	/* A writer may be killed at any time, also between our opening the
+	 * records and our reading them, and again while we look again. */
+	for (int i = 0; i < LOOKS_MAX && r == CK_READONLY &&
+	    how == CK_REC_READ; i++) {
+		if ((undone = undo_crash(p, fail)) != CK_OK)
+			return undone;
+		r = view_once(p, how, ret, fail);
+	}
 	return r;
 }
 

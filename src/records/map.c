@@ -124,7 +124,7 @@ next_step(ck_err code, struct ck_fail *fail)
 {
 	switch (code) {
 	case CK_DAMAGED:
-		ck_fail_next(fail, "clankie-keys doctor");
+		ck_fail_next(fail, "put " CK_REC_FILE " back from a backup");
 		break;
 	case CK_BUSY:
 		ck_fail_next(fail, "wait for the other clankie-keys to end, "
@@ -162,7 +162,8 @@ ck_rec_fail_step(sqlite3 *db, const char *path, int rc, int sys,
 		(void)ck_fail_set(fail, code, path, "cannot %s: a change was "
 		    "cut short and has to be undone first, which needs "
 		    "writing", doing);
-		ck_fail_next(fail, "clankie-keys check --repair");
+		ck_fail_next(fail, "run the command again where its "
+		    "directory can be written");
 		return code;
 	}
 	/* The text of a constraint is ours; those of the rest are SQLite's. */

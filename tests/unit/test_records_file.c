@@ -248,7 +248,7 @@ empty_short_and_zeroed_files_are_damaged(void **state)
 		store_bytes(fx, p, keep);
 		in_every_way_refused(fx, CK_DAMAGED);
 		assert_non_null(strstr(fx->fail.why, "records damaged"));
-		assert_non_null(strstr(fx->fail.next, "doctor"));
+		assert_non_null(strstr(fx->fail.next, "backup"));
 	}
 	store_bytes(fx, p, n - 1);
 	in_every_way_refused(fx, CK_DAMAGED);
