@@ -10,10 +10,19 @@
 #	                     changes something on disk, N counted for its name
 #	i_sample K           every Kth line, all with CK_SWEEP=full
 #	i_inject WHAT COMMAND...  run it, strace told -e inject=WHAT; sets $status
+#	i_cuts COMMAND...    run it once in the home that was kept; prints what
+#	                     power cuts may leave (see tests/tools/ck-cut.c)
+#	i_cut N              the home as the power cut number N leaves it
 
 I_CALLS='openat,rename,renameat,renameat2,link,linkat,unlink,unlinkat,rmdir'
 I_CALLS=$I_CALLS',mkdir,mkdirat,fsync,fdatasync,fchmod,write,pwrite64'
 I_CALLS=$I_CALLS',ftruncate,utimensat'
+
+# Everything by which a process can change a disk, and what says where.
+I_CUT_CALLS=$I_CALLS',open,creat,read,lseek,writev,pwritev,pwritev2,truncate'
+I_CUT_CALLS=$I_CUT_CALLS',fallocate,symlink,symlinkat,chmod,fchmodat,umask,mmap'
+I_CUT_CALLS=$I_CUT_CALLS',sync_file_range,sync,syncfs,msync,dup,dup2,dup3'
+I_CUT_CALLS=$I_CUT_CALLS',copy_file_range,sendfile,splice,?io_uring_setup'
 
 # A tracer keeps LeakSanitizer from working, which is no finding.
 i_strace() {
@@ -71,4 +80,17 @@ i_inject() {
 		    >"$T_OUT" 2>"$T_ERR"
 		exit $?
 	) 2>/dev/null || status=$?
+}
+
+i_cuts() {
+	i_strace -xx -y -s 2097152 -o "$T_TMP/cut.log" \
+	    -e "trace=$I_CUT_CALLS" "$@" >/dev/null 2>"$T_ERR" || return 1
+	"$T_TOOLS/ck-cut" list "$T_TMP/cut.log" "$T_HOME" "$T_TMP/kept"
+}
+
+i_cut() {
+	chmod -R u+rwX "$T_HOME"
+	rm -rf "$T_HOME"
+	"$T_TOOLS/ck-cut" make "$T_TMP/cut.log" "$T_HOME" "$T_TMP/kept" "$1" \
+	    "$T_HOME"
 }
