@@ -39,6 +39,7 @@ k_copy() {
 	K_HOME=$T_HOME
 	rm -rf "$T_TMP/whole"
 	cp -a "$K_HOME" "$T_TMP/whole"
+	rm -rf "$T_TMP/first"
 }
 
 # shellcheck disable=SC2034  # the scripts use them
@@ -53,7 +54,12 @@ k_back() {
 	BROKER=$CLANKIE/credentials.json
 	UNLOCK=$T_HOME/.config/clankie-keys/unlock.json
 	chmod -R u+rwX "$T_HOME"
-	rm -rf "$T_HOME"
+	# The first one stays, so that no copy is given its inodes again.
+	if [ -e "$T_TMP/first" ]; then
+		rm -rf "$T_HOME"
+	else
+		mv "$T_HOME" "$T_TMP/first"
+	fi
 	cp -a "$T_TMP/whole" "$T_HOME"
 }
 
