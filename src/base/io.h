@@ -110,6 +110,9 @@ CK_MUST_USE ck_err ck_io_remove(int dirfd, const char *name,
  */
 CK_MUST_USE ck_err ck_io_sweep(int dirfd, const char *prefix,
     const char *shown, struct ck_fail *fail);
+/* How many files ck_io_sweep() would remove. */
+CK_MUST_USE ck_err ck_io_left(int dirfd, const char *prefix,
+    const char *shown, size_t *ret, struct ck_fail *fail);
 
 /*
  * Take flock(LOCK_EX) on dirfd/name, created 0600 when missing, waiting at

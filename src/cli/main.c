@@ -40,6 +40,10 @@ const struct verb cli_verbs[] = {
 	    "[--broker ...] [--login-password-fd N]",
 	    "say whether what stands on standard input is the credential",
 	    HEAP_BROKER, cmd_authenticate },
+	{ "check", "check [CREDENTIAL] [--as PRINCIPAL] [--startup | --repair] "
+	    "[--login-password-fd N] [--broker ...] | check --codes",
+	    "say what is not in order, or be the service's gate", HEAP_BROKER,
+	    cmd_check },
 	{ "status", "status",
 	    "say where everything lies and what is protected", HEAP_SMALL,
 	    cmd_status },
