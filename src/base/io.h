@@ -116,7 +116,7 @@ CK_MUST_USE ck_err ck_io_left(int dirfd, const char *prefix,
 
 /*
  * Take flock(LOCK_EX) on dirfd/name, created 0600 when missing, waiting at
- * most wait_ms.  CK_BUSY when somebody keeps it.  The descriptor holds the
+ * most wait_ms.  CK_BUSY when somebody keeps it, named if the system tells.  The descriptor holds the
  * lock until it is closed.  Retries when the file was removed meanwhile.
  */
 CK_MUST_USE ck_err ck_io_lock(int dirfd, const char *name, const char *shown,

@@ -267,12 +267,7 @@ ck_check_repair(struct ck_place *p, const struct ck_findings *found,
 		failed(&m, r, &why);
 		return CK_OK;
 	}
-	r = ck_io_lock(dirfd, CK_LOCK_FILE, p->dir, 0600, CK_WAIT_MS, &lock,
-	    fail);
-	if (r == CK_BUSY)
-		(void)ck_fail_set(fail, r, p->dir,
-		    "another clankie-keys is changing this custody");
-	if (r == CK_OK)
+	if ((r = ck_view_lock(p, dirfd, &lock, fail)) == CK_OK)
 		mend(&m);
 	ck_secret_wipe(&m.password);
 	ck_view_close(&m.v);

@@ -166,6 +166,8 @@ if t_find_tool flock; then
 	flock "$KEYS/lock" "$CK" check --repair >"$T_OUT" 2>"$T_ERR"
 	status=$?
 	expect_status 16
+	expect 'and who does is named' \
+	    grep -q '(process [0-9]* (flock) holds the lock)' "$T_ERR"
 	only_changed ''
 else
 	skip 'busy' 'no flock here'
