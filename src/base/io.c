@@ -472,6 +472,28 @@ lock_once(int dirfd, const char *name, const char *shown, mode_t mode,
 	return CK_OK;
 }
 
+/* CK_BUSY, with the process that is in the way where it can be known. */
+static ck_err
+name_holder(int dirfd, const char *name, const char *shown,
+    struct ck_fail *fail)
+{
+	char program[CK_PROCESS_NAME_SIZE] = "";
+	long pid = 0;
+	int fd;
+
+	fd = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC |
+	    O_NONBLOCK);
+	if (fd >= 0)
+		pid = ck_platform_lock_holder(fd, program);
+	ck_io_close(&fd);
+	if (pid == 0)
+		return ck_fail_set(fail, CK_BUSY, shown,
+		    "another process holds the lock");
+	return ck_fail_set(fail, CK_BUSY, shown,
+	    "process %ld (%s) holds the lock", pid,
+	    program[0] != '\0' ? program : "name not known");
+}
+
 ck_err
 ck_io_lock(int dirfd, const char *name, const char *shown, mode_t mode,
     unsigned int wait_ms, int *ret_fd, struct ck_fail *fail)
@@ -484,8 +506,10 @@ ck_io_lock(int dirfd, const char *name, const char *shown, mode_t mode,
 		shown = name;
 	for (;;) {
 		r = lock_once(dirfd, name, shown, mode, ret_fd, fail);
-		if (r != CK_BUSY || ck_clock_mono_ms() >= end)
+		if (r != CK_BUSY)
 			return r;
+		if (ck_clock_mono_ms() >= end)
+			return name_holder(dirfd, name, shown, fail);
 		(void)nanosleep(&pause, NULL);
 	}
 }

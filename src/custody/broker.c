@@ -64,28 +64,38 @@ ck_broker_read(const struct ck_place *p, struct ck_secret *ret,
 	return r;
 }
 
-/* Remove the account from the index item; the secret is gone already, so a
- * stale entry is harmless and a broken index is left to its owner. */
-static ck_err
-prune_index(const struct ck_place *p, struct ck_fail *fail)
+ck_err
+ck_broker_index(const struct ck_place *p, bool prune, bool *ret,
+    struct ck_fail *fail)
 {
 	struct ck_login login = as_login(p);
 	struct ck_secret index = CK_SECRET_INIT, pruned = CK_SECRET_INIT;
 	struct ck_login_item item = { p->service, CK_INDEX_ACCOUNT, NULL,
 	    &pruned };
 	bool changed = false;
-	ck_err r;
+	ck_err r = CK_ABSENT;
 
-	r = ck_login_find(&login, p->service, CK_INDEX_ACCOUNT, &index, fail);
-	if (r == CK_ABSENT)
+	if (is_keychain(p))
+		r = ck_login_find(&login, p->service, CK_INDEX_ACCOUNT, &index,
+		    fail);
+	if (r == CK_ABSENT) {
+		*ret = false;
 		return CK_OK;
+	}
 	if (r != CK_OK)
 		return r;
 	r = ck_index_without(&index, p->account, &changed, &pruned);
-	if (r == CK_DAMAGED)
+	/* A stale entry is harmless, a broken index its owner's to mend. */
+	if (r == CK_DAMAGED && prune)
 		r = CK_OK;
-	else if (r == CK_OK && changed)
+	else if (r != CK_OK)
+		(void)ck_fail_set(fail, r, p->broker,
+		    "has an index item (%s / %s) that cannot be read",
+		    p->service, CK_INDEX_ACCOUNT);
+	else if (changed && prune)
 		r = ck_login_update(&login, &item, &index, fail);
+	if (r == CK_OK)
+		*ret = changed;
 	ck_secret_wipe(&index);
 	ck_secret_wipe(&pruned);
 	return r;
@@ -96,6 +106,7 @@ ck_broker_erase(const struct ck_place *p, const struct ck_secret *expected,
     struct ck_broker_lock *lock, struct ck_fail *fail)
 {
 	struct ck_login login = as_login(p);
+	bool stale;
 	ck_err r, i;
 
 	if (!is_keychain(p))
@@ -107,7 +118,7 @@ ck_broker_erase(const struct ck_place *p, const struct ck_secret *expected,
 	if (r != CK_OK && r != CK_ABSENT)
 		return r;
 	/* Also after an interrupted run that came no further than the item. */
-	if ((i = prune_index(p, fail)) != CK_OK)
+	if ((i = ck_broker_index(p, true, &stale, fail)) != CK_OK)
 		return i;
 	return r;
 }

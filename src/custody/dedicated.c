@@ -282,6 +282,48 @@ ck_dedicated_read(const struct ck_place *p, const struct ck_secret *password,
 }
 
 ck_err
+ck_dedicated_names(const struct ck_place *p, struct ck_fail *fail)
+{
+	struct kc_record rec;
+	struct kc *kc = NULL;
+	ck_err r;
+
+	if ((r = kc_open(p->keychain, DEDICATED_RULES, &kc, fail)) != CK_OK)
+		return r;
+	r = kc_find(kc, CK_SPAN_TEXT(p->service), CK_SPAN_TEXT(p->account),
+	    &rec, fail);
+	if (r == CK_ABSENT)
+		r = ck_fail_set(fail, CK_DAMAGED, kc_path(kc),
+		    "has lost its item %s / %s", p->service, p->account);
+	if (r == CK_OK && (r = names_are_ours(p, kc, &rec, fail)) == CK_OK)
+		r = kc_find(kc, CK_SPAN_TEXT(CK_OWN_SERVICE),
+		    CK_SPAN_TEXT(CK_SEAL_ACCOUNT), &rec, fail);
+	if (r == CK_ABSENT)
+		r = ck_fail_set(fail, CK_DAMAGED, kc_path(kc),
+		    "has lost its seal key");
+	kc_close(&kc);
+	return r;
+}
+
+ck_err
+ck_dedicated_relock(const struct ck_place *p,
+    const struct ck_secret *password, struct ck_fail *fail)
+{
+	struct kc *kc = NULL;
+	ck_err r;
+
+	if ((r = kc_open_write(p->keychain, DEDICATED_RULES, CK_WAIT_MS, &kc,
+	    fail)) != CK_OK)
+		return r;
+	if ((r = kc_unlock(kc, password, fail)) == CK_OK &&
+	    (r = kc_set_settings(kc, CK_DEDICATED_IDLE, true,
+	    fail)) == CK_OK)
+		r = kc_commit(kc, fail);
+	kc_close(&kc);
+	return r;
+}
+
+ck_err
 ck_dedicated_update(const struct ck_place *p,
     const struct ck_secret *password, const struct ck_secret *value,
     const struct ck_secret *expected, struct ck_fail *fail)

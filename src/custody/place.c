@@ -64,8 +64,8 @@ custody_name_allowed(const char *path, const char *home,
 }
 
 /* Law 5: one custody.  Another one at the default place is never ignored. */
-static ck_err
-no_second(const struct ck_place *p, struct ck_fail *fail)
+ck_err
+ck_place_second(const struct ck_place *p, struct ck_fail *fail)
 {
 	static const char *const signs[] = { CK_REC_FILE, CK_OPERATOR_DIR };
 	char other[CK_PATH_MAX], sign[CK_PATH_MAX];
@@ -106,7 +106,7 @@ custody_paths(struct ck_place *p, const struct ck_say *say,
 		return r;
 	if ((r = custody_name_allowed(path, p->home, fail)) != CK_OK ||
 	    (r = custody_name_allowed(p->dir, p->home, fail)) != CK_OK ||
-	    (r = no_second(p, fail)) != CK_OK)
+	    (!say->second_later && (r = ck_place_second(p, fail)) != CK_OK))
 		return r;
 	if ((r = ck_path_join(p->dir, CK_OPERATOR_DIR, p->operator_dir,
 	    fail)) != CK_OK)

@@ -48,6 +48,7 @@ struct ck_say {
 	const char *clankie_state;      /* $CLANKIE_STATE */
 	bool operator_override;         /* $CLANKIE_OPERATOR_TOKEN is set */
 	bool worker_marked;             /* the worker marker is set */
+	bool second_later;              /* ck_place_second() is asked later */
 	const char *broker;             /* --broker keychain:P or file:P */
 	const char *credential;         /* NULL: operator */
 	const char *service;            /* --service */
@@ -88,6 +89,11 @@ struct ck_place {
  */
 CK_MUST_USE ck_err ck_place_resolve(const struct ck_say *say,
     struct ck_place *ret, struct ck_fail *fail);
+
+/* CK_REFUSED when another custody than p's lies at the default place: part of
+ * ck_place_resolve() unless say put it off. */
+CK_MUST_USE ck_err ck_place_second(const struct ck_place *p,
+    struct ck_fail *fail);
 
 /*
  * Open the custody directory and judge it: ours, 0700, a real directory,
