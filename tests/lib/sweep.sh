@@ -68,9 +68,11 @@ s_ready() {
 		S_PASS='--login-password-fd 3'
 		S_LOGIN="--broker keychain:$LOGIN $S_PASS"
 	fi
+	S_BEGUN=''
 	"s_ready_$S_VERB" || return 1
 	i_keep
 	"$T_TOOLS/ck-snapshot" -b "$T_HOME" >"$T_TMP/before"
+	s_strays >"$T_TMP/strays"
 }
 
 # shellcheck disable=SC2086  # words
@@ -82,13 +84,17 @@ s_ready_migrate() {
 	S_WORDS="migrate $S_LOGIN"
 }
 
-# Killed once already: the keychain is built, but has no name.
+# Killed once already: the keychain is built, but has no name.  A power cut may
+# undo what that run did, too.
+# shellcheck disable=SC2086  # words
 s_ready_migrate_again() {
 	S_WORDS="migrate $S_LOGIN"
 	i_keep
-	i_built=$(s_points | awk '$1 == "renameat2" { n = $2 } END { print n }')
+	s_call=$(s_points | grep '^renameat2 ' | tail -n 1)
 	i_back
-	s_run "renameat2:signal=KILL:when=$i_built"
+	i_record "renameat2:signal=KILL:when=${s_call#* }" \
+	    "$CK" $S_WORDS 3<"$PW"
+	S_BEGUN=1
 	[ ! -e "$DEDICATED" ] && [ -n "$(find "$KEYS" -name 'scratch-*')" ]
 }
 
@@ -146,6 +152,7 @@ s_points() {
 
 # shellcheck disable=SC2086  # words
 s_cuts() {
+	[ -n "$S_BEGUN" ] || i_record ''
 	i_cuts "$CK" $S_WORDS 3<"$PW"
 }
 
@@ -409,7 +416,7 @@ s_failed() { # errno, call
 	case $2 in
 	unlink* | rmdir) ;;
 	*)
-		s_left=$(s_strays)
+		s_left=$(s_strays | grep -vxFf "$T_TMP/strays")
 		[ -z "$s_left" ] || why "left at once: $s_left"
 		;;
 	esac
@@ -489,7 +496,13 @@ s_sweep_power() { # most
 	i_back
 	s_cuts >"$T_TMP/all" || why "cuts: $(cat "$T_ERR")"
 	s_total=$(grep -vc '^#' "$T_TMP/all")
-	grep -v '^#' "$T_TMP/all" | s_spread "$1" >"$T_TMP/points.swept"
+	# What is never synced shows in the last cut.
+	s_last=$(awk '$2 == "cut" { n = $3 } END { print n }' "$T_TMP/all")
+	{
+		grep -v '^#' "$T_TMP/all" | grep -v "^[0-9]* cut $s_last " |
+		    s_spread "$1"
+		grep "^[0-9]* cut $s_last " "$T_TMP/all"
+	} >"$T_TMP/points.swept"
 	while read -r s_number s_what; do
 		: >"$T_NOTE"
 		i_cut "$s_number" || why 'this tree was not made'

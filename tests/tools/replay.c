@@ -13,6 +13,7 @@
 
 #define MAX_ARGS 8
 #define MAX_FD 1024
+#define START_UMASK 022      /* of our test scripts */
 
 struct replay {
 	struct disk *d;
@@ -355,9 +356,11 @@ take_call(struct replay *r, char *line)
 {
 	char *args = strchr(line, '('), *result = NULL, *s;
 
-	if (args == NULL || strstr(line, "unfinished ...>") != NULL ||
-	    line[0] == '<')
+	if (args == NULL || line[0] == '<')
 		errx(2, "line %zu: not one whole call", r->line);
+	/* Killed in front of it; else its other half will be met. */
+	if (strstr(line, "<unfinished ...>") != NULL)
+		return NULL;
 	*args++ = '\0';
 	for (s = args; (s = strstr(s, " = ")) != NULL; s += 3)
 		result = s;
@@ -378,8 +381,14 @@ follow(struct replay *r, char *row, const char **ret_name)
 
 	row[strcspn(row, "\n")] = '\0';
 	line += strspn(line, " ");
-	if (strncmp(line, "+++", 3) == 0 || strncmp(line, "---", 3) == 0)
+	if (strncmp(line, "---", 3) == 0)
 		return NOTHING;
+	/* Another may follow: a log can be that of two runs. */
+	if (strncmp(line, "+++", 3) == 0) {
+		r->pid = 0;
+		r->umask = START_UMASK;
+		return NOTHING;
+	}
 	if (r->pid == 0)
 		r->pid = pid;
 	if (pid != r->pid)
@@ -397,7 +406,7 @@ void
 replay(const char *log, const char *root, struct disk *d, replay_step *step,
     void *step_arg)
 {
-	struct replay r = { .d = d, .root = root, .umask = 022 };
+	struct replay r = { .d = d, .root = root, .umask = START_UMASK };
 	char *row = NULL, what[PATH_MAX + 32];
 	const char *name = "";
 	size_t room = 0;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does to a tree (disk.h) what a log of strace -f -xx -y says that one process
- * did to the real one.  A log that cannot be followed to the letter ends the
- * program with status 2: mappings that are written to, more than one process,
- * strings that are cut off, calls that are not known here.
+ * Does to a tree (disk.h) what a log of strace -f -xx -y says that a process,
+ * or several one after another, did to the real one.  A log that cannot be
+ * followed to the letter ends the program with status 2: mappings that are
+ * written to, two processes at a time, strings that are cut off, calls that
+ * are not known here.
  */
 #ifndef CK_TOOLS_REPLAY_H
 #define CK_TOOLS_REPLAY_H
