@@ -92,7 +92,7 @@ pool_run() { # lanes
 }
 
 pool_stop() {
-	[ -n "$pool_lanes" ] || return 0
+	[ -n "$pool_dir" ] || return 0
 	: >"$pool_dir/stop"
 	wait
 }

@@ -50,10 +50,10 @@ why() {
 
 # What the program is told of the broker before it is recorded, and later.
 s_ready() {
-	S_VERB=$1 S_BROKER=$2
+	S_VERB=$1 S_STORE=$2
 	S_VALUES=old S_AGAIN=0
 	c_home
-	if [ "$S_BROKER" = file ]; then
+	if [ "$S_STORE" = file ]; then
 		c_broker
 		: >"$PW"
 		S_LOGIN='' S_PASS=''
@@ -120,7 +120,7 @@ s_ready_reset() {
 	S_WORDS="reset --confirm $S_PASS"
 	S_VALUES=lost
 	s_migrated || return 1
-	if [ "$S_BROKER" = file ]; then
+	if [ "$S_STORE" = file ]; then
 		rm "$UNLOCK"
 	else
 		"$CK" keychain delete "$LOGIN" --service bot.clankie.custody \
@@ -130,7 +130,6 @@ s_ready_reset() {
 
 s_ready_repair() {
 	S_WORDS="check --repair $S_PASS"
-	S_AGAIN='0 21'
 	s_migrated && rm "$KEYS/worker.sb"
 }
 
@@ -170,7 +169,7 @@ s_sql() {
 }
 
 s_unlock_password() {
-	if [ "$S_BROKER" = file ]; then
+	if [ "$S_STORE" = file ]; then
 		"$T_TOOLS/ck-json" password <"$UNLOCK"
 	else
 		"$CK" keychain find "$LOGIN" --service bot.clankie.custody \
@@ -180,7 +179,7 @@ s_unlock_password() {
 }
 
 s_broker_copy() {
-	if [ "$S_BROKER" = file ]; then
+	if [ "$S_STORE" = file ]; then
 		"$T_TOOLS/ck-json" clankie_operator <"$BROKER"
 	else
 		"$CK" keychain find "$LOGIN" --service bot.clankie.credentials \
@@ -351,7 +350,7 @@ s_done_protect() {
 
 # The broker holds everything but the bearer, as it was.
 s_broker_rest() {
-	if [ "$S_BROKER" = file ]; then
+	if [ "$S_STORE" = file ]; then
 		cmp -s "$BROKER" "$T_TMP/broker.rest"
 		return
 	fi
@@ -398,6 +397,8 @@ s_again() {
 # matter.  SQLite does not always keep the errno, and opens for reading what
 # it may not open for writing.
 s_status_fits() { # errno, exit status
+	# What could not be looked at or mended is a finding.
+	[ "$S_VERB:$2" != repair:21 ] || return 0
 	case $1:$2 in
 	*:0 | EIO:25 | EINTR:25 | ENOSPC:17 | EACCES:12) ;;
 	ENOSPC:25 | EACCES:25 | *:18) grep -q 'custody\.db: ' "$T_ERR" ;;
@@ -430,7 +431,7 @@ s_failed() { # errno, call
 # twice; what is in it is the same.
 s_untouched() {
 	"$T_TOOLS/ck-snapshot" -b "$T_HOME" >"$T_TMP/after"
-	if [ "$S_BROKER" = file ]; then
+	if [ "$S_STORE" = file ]; then
 		diff "$T_TMP/before" "$T_TMP/after" >"$T_TMP/changed"
 		return
 	fi
@@ -515,7 +516,7 @@ s_sweep_power() { # most
 
 s_sweep() { # fault, most
 	s_count=0 s_bad=0 s_fatal=0
-	t_case "$S_VERB, broker $S_BROKER"
+	t_case "$S_VERB, broker $S_STORE"
 	: >"$T_NOTE"
 	case $1 in
 	kill) s_sweep_calls kill signal=KILL "$2" ;;
@@ -524,5 +525,5 @@ s_sweep() { # fault, most
 	esac
 	# A run of which nothing could be seen proves nothing.
 	[ "$s_count" -gt 0 ] || not_ok "$1: there were points to try"
-	echo "# swept $S_VERB $S_BROKER $1 $s_count $s_total $s_fatal $s_bad"
+	echo "# swept $S_VERB $S_STORE $1 $s_count $s_total $s_fatal $s_bad"
 }
