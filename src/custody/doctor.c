@@ -8,6 +8,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "custody/preflight.h"
+#include "store/login.h"
+
 /* How many names beside a place are tried for putting it aside. */
 #define ASIDES_MAX 100
 
@@ -154,6 +157,35 @@ words(const char *next, struct ck_buf *b)
 	}
 }
 
+struct listed {
+	const struct ck_place *p;
+	struct ck_buf *b;
+	size_t n;
+};
+
+static ck_err
+listed(void *arg, const char *path)
+{
+	struct listed *l = arg;
+
+	if (ck_preflight_is_ours(l->p, path))
+		return CK_OK;
+	ck_buf_text(l->b, " ");
+	ck_doctor_quote(l->b, path);
+	l->n++;
+	return CK_OK;
+}
+
+/* False: it cannot be read, or nothing would be left of it. */
+static bool
+others_listed(const struct ck_place *p, struct ck_buf *b)
+{
+	struct listed l = { p, b, 0 };
+
+	return ck_login_search_list(p->home, listed, &l, NULL) == CK_OK &&
+	    l.n > 0;
+}
+
 /* One of the names of the place itself; false: there is none. */
 static bool
 about_place(const struct ck_case *c, char what, struct ck_buf *b)
@@ -203,6 +235,8 @@ about_custody(const struct ck_place *p, char what, struct ck_buf *b)
 	case 'c':
 		credential(p, b);
 		return true;
+	case 'L':
+		return others_listed(p, b);
 	case 'o':
 	case 'w':
 		options(p, what == 'w', b);

@@ -192,7 +192,11 @@ static const struct row {
 	[CK_F_ITEM_ATTRIBUTES] = { AT_KEYCHAIN, {
 	    "mv %K %A && cp -p BACKUP %K && chmod 0600 %K",
 	    "BACKUP is this file from a backup of this day" COMPARE }, NULL },
-	[CK_F_ON_SEARCH_LIST] = { AT_PLACES, { NULL, NULL }, NULL },
+	/* The command replaces the whole list. */
+	[CK_F_ON_SEARCH_LIST] = { AT_PLACES, {
+	    "security list-keychains -d user -s%L",
+	    "see that every other keychain of yours is in the command" },
+	    NULL },
 	[CK_F_SETTINGS_CHANGED] = { AT_REPAIR, { REPAIR, NULL }, NULL },
 	[CK_F_UNLOCK_MISSING] = { AT_KEYCHAIN, {
 	    "(umask 077 && mkdir -p %u && cp -p BACKUP %U && chmod 0600 %U)",

@@ -10,7 +10,7 @@
  * to put it aside under, %M the root of its file system, %G a find(1) pattern
  * for it, %T where it leads as a symbolic link, %N the number in "process N";
  * %K keychain, %O its directory, %R records, %U unlock password, %u its
- * directory, %B broker, %S settings, %s their directory; %v and %a service and
+ * directory, %B broker, %L the other entries of the search list, %S settings, %s their directory; %v and %a service and
  * account; %c, %o and %w the credential, the options, and the options with a
  * password, that a command of ours needs here, if any; %V the rest of the
  * finding's own next step, a command of ours, word by word.

@@ -89,6 +89,24 @@ for path in .clankie-keys .clankie-keys/operator \
 	mends unsafe-mode
 	in_order
 done
+k_back 'on the search list'
+k_search_list "$DEDICATED"
+d_doctor --json
+d_member on-search-list command
+expect 'the list never becomes empty' test "$(cat "$T_TMP/command")" = null
+k_search_list '~/Library/Keychains/a b</string></dict><dict>
+<key>DbName</key><string>'"${DEDICATED%-db}"
+cat >"$T_TMP/bin/security" <<-'END'
+	#!/bin/sh
+	[ "$1 $2 $3 $4 $#" = 'list-keychains -d user -s 5' ] || exit 1
+	sed "/operator.keychain/d;s|~/.*a b|$5|" \
+	    "$HOME/Library/Preferences/com.apple.security.plist" >"$HOME/new"
+	mv "$HOME/new" "$HOME/Library/Preferences/com.apple.security.plist"
+END
+chmod +x "$T_TMP/bin/security"
+mends on-search-list
+expect 'the other one is kept' grep -qF "$HOME/Library/Keychains/a b" \
+    "$HOME/Library/Preferences/com.apple.security.plist"
 k_back 'the rules are open'
 chmod 0666 "$KEYS/worker.sb"
 mends unsafe-mode
