@@ -98,6 +98,11 @@ CK_MUST_USE ck_err cli_options(struct cli *cli, int argc, char **argv,
     const struct opt *opts, size_t nopts, const char **words, size_t max,
     size_t *ret_words);
 
+/* The options every verb has, where they stand before the verb; *ret_verb is
+ * the index behind them.  CK_USAGE. */
+CK_MUST_USE ck_err cli_options_before(struct cli *cli, int argc, char **argv,
+    int *ret_verb);
+
 /* A password from a descriptor (-1: none, *ret stays): every byte but one
  * line end behind it. */
 CK_MUST_USE ck_err cli_password(struct cli *cli, int fd,

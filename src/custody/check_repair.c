@@ -267,7 +267,7 @@ ck_check_repair(struct ck_place *p, const struct ck_findings *found,
 		failed(&m, r, &why);
 		return CK_OK;
 	}
-	if ((r = ck_view_lock(p, dirfd, &lock, fail)) == CK_OK)
+	if ((r = ck_place_lock(p, dirfd, &lock, fail)) == CK_OK)
 		mend(&m);
 	ck_secret_wipe(&m.password);
 	ck_view_close(&m.v);

@@ -87,7 +87,7 @@ take_lock(struct ck_rotate_run *run, struct ck_fail *fail)
 	struct ck_place *p = run->p;
 	ck_err r;
 
-	if ((r = ck_view_lock(p, run->v.dirfd, &run->lockfd, fail)) != CK_OK)
+	if ((r = ck_place_lock(p, run->v.dirfd, &run->lockfd, fail)) != CK_OK)
 		return r;
 	ck_view_close(&run->v);
 	if ((r = ck_view_open(p, CK_REC_WRITE, &run->v, fail)) != CK_OK)

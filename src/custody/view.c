@@ -191,26 +191,6 @@ ck_view_nonce(char ret[33], struct ck_fail *fail)
 }
 
 ck_err
-ck_view_lock(const struct ck_place *p, int dirfd, int *ret_fd,
-    struct ck_fail *fail)
-{
-	struct ck_fail why = CK_FAIL_INIT;
-	ck_err r;
-
-	r = ck_io_lock(dirfd, CK_LOCK_FILE, p->dir, 0600, CK_WAIT_MS, ret_fd,
-	    &why);
-	if (r == CK_BUSY) {
-		(void)ck_fail_set(fail, r, p->dir,
-		    "another clankie-keys is changing this custody (%s)",
-		    why.why);
-		ck_fail_next(fail, "wait for it to end, then try again");
-	} else if (r != CK_OK && fail != NULL) {
-		*fail = why;
-	}
-	return r;
-}
-
-ck_err
 ck_view_unhindered(const struct ck_view *v, const struct ck_place *p,
     const char *operation, struct ck_fail *fail)
 {

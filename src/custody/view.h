@@ -41,14 +41,6 @@ bool ck_view_is_dedicated(const struct ck_view *v);
 /* A name for an operation that begins: 32 random hex digits.  CK_IO. */
 CK_MUST_USE ck_err ck_view_nonce(char ret[33], struct ck_fail *fail);
 
-/*
- * Take the custody's own lock, waiting at most CK_WAIT_MS; dirfd is the opened
- * custody directory.  The descriptor holds it until it is closed.  CK_BUSY
- * names the process that keeps it, where the system tells.
- */
-CK_MUST_USE ck_err ck_view_lock(const struct ck_place *p, int dirfd,
-    int *ret_fd, struct ck_fail *fail);
-
 /* CK_BUSY when an operation is open that is not this one of p's credential;
  * the next step is to finish that one. */
 CK_MUST_USE ck_err ck_view_unhindered(const struct ck_view *v,

@@ -23,7 +23,7 @@
 # processes hide or hold, and, in a copy, that the keychain is another file.
 
 K_ALWAYS='principal-not-honouring remaining-secrets not-checked
-    service-environment dedicated-replaced'
+    service-environment worker-before-migration dedicated-replaced'
 K_PW=/dev/null
 
 k_custody() {
