@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "custody/rekey.h"
 #include "custody/rotate.h"
 
 /* A generation as status prints it. */
@@ -55,6 +56,65 @@ json(const struct ck_place *p, const struct ck_rotate_report *m,
 	ck_buf_text(b, "\n");
 }
 
+static void
+keychain_people(const struct ck_place *p, const struct ck_rekey_report *m,
+    struct ck_buf *b)
+{
+	if (m->end == CK_REKEY_RESUMED)
+		ck_buf_text(b, "an interrupted replacement of the keychain "
+		    "was finished\n");
+	ck_buf_format(b, "keychain     %s\n"
+	    "             new file, new keys, new password; %u item%s as "
+	    "before, and the old file is gone\n"
+	    "unlock       %s\n"
+	    "generation   %llu, as before\n"
+	    "fingerprint  %.8s, as before\n", m->keychain, m->items,
+	    m->items == 1 ? "" : "s",
+	    p->broker_kind == CK_KIND_LOGIN_KEYCHAIN ?
+	    "item " CK_OWN_SERVICE " / " CK_UNLOCK_ACCOUNT " of the broker" :
+	    p->unlock, (unsigned long long)m->generation, m->fingerprint);
+}
+
+static void
+keychain_json(const struct ck_place *p, const struct ck_rekey_report *m,
+    struct ck_buf *b)
+{
+	js_open(b, '{');
+	js_bool(b, "ok", true);
+	js_text(b, "outcome", m->end == CK_REKEY_RESUMED ? "resumed" :
+	    "keychain-rotated");
+	js_text(b, "keychain", m->keychain);
+	js_text(b, "signature", m->signature);
+	js_number(b, "items", m->items);
+	js_text(b, "credential", p->credential);
+	js_number(b, "generation", (long long)m->generation);
+	js_bytes(b, "fingerprint", (struct ck_span){
+	    (const uint8_t *)m->fingerprint, 8 });
+	js_shut(b, '}');
+	ck_buf_text(b, "\n");
+}
+
+/* rotate --keychain; cli->say has everything it needs. */
+static ck_err
+keychain(struct cli *cli)
+{
+	struct ck_rekey_report report;
+	struct ck_buf out = CK_BUF_INIT;
+	struct ck_place place;
+	ck_err r;
+
+	if ((r = ck_place_resolve(&cli->say, &place, &cli->fail)) != CK_OK ||
+	    (r = ck_rekey(&place, &report, &cli->fail)) != CK_OK)
+		return r;
+	if (cli->json)
+		keychain_json(&place, &report, &out);
+	else
+		keychain_people(&place, &report, &out);
+	r = cli_put(cli, &out);
+	ck_buf_free(&out);
+	return r;
+}
+
 ck_err
 cmd_rotate(struct cli *cli, int argc, char **argv)
 {
@@ -65,8 +125,10 @@ cmd_rotate(struct cli *cli, int argc, char **argv)
 	struct ck_buf out = CK_BUF_INIT;
 	int password_fd = -1, value_fd = -1;
 	struct ck_place place;
+	bool whole = false;
 	size_t n = 0;
 	const struct opt opts[] = {
+		{ "--keychain", OPT_FLAG, &whole },
 		{ "--if-generation", OPT_TEXT, &generation },
 		{ "--secret-fd", OPT_FD, &value_fd },
 		{ "--broker", OPT_TEXT, &cli->say.broker },
@@ -80,10 +142,20 @@ cmd_rotate(struct cli *cli, int argc, char **argv)
 	    words, 1, &n);
 	if (r != CK_OK || (r = number(cli, generation, &how)) != CK_OK)
 		return r;
+	if (whole && (n == 1 || generation != NULL || value_fd >= 0 ||
+	    cli->say.service != NULL || cli->say.account != NULL))
+		return ck_fail_set(&cli->fail, CK_USAGE, "--keychain",
+		    "is about the whole keychain and takes no credential");
 	if (n == 1)
 		cli->say.credential = words[0];
 	if ((r = cli_password(cli, password_fd, &password)) != CK_OK)
 		goto out;
+	if (whole) {
+		if (password.p != NULL)
+			cli->say.login_password = &password;
+		r = keychain(cli);
+		goto out;
+	}
 	/* Every byte is the value, a line end too: `get` gives it back. */
 	if (value_fd >= 0 && (r = ck_secret_read_fd(value_fd, CK_SECRET_MAX,
 	    &value, &cli->fail)) != CK_OK)
