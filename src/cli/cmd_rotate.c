@@ -94,12 +94,19 @@ keychain_json(const struct ck_place *p, const struct ck_rekey_report *m,
 	ck_buf_text(b, "\n");
 }
 
-/* rotate --keychain; cli->say has everything it needs. */
+/* What the command line said besides cli->say. */
+struct said {
+	bool keychain;
+	const char *generation;
+	int password_fd;
+	int value_fd;
+};
+
+/* rotate --keychain */
 static ck_err
-keychain(struct cli *cli)
+keychain(struct cli *cli, struct ck_buf *out)
 {
 	struct ck_rekey_report report;
-	struct ck_buf out = CK_BUF_INIT;
 	struct ck_place place;
 	ck_err r;
 
@@ -107,32 +114,67 @@ keychain(struct cli *cli)
 	    (r = ck_rekey(&place, &report, &cli->fail)) != CK_OK)
 		return r;
 	if (cli->json)
-		keychain_json(&place, &report, &out);
+		keychain_json(&place, &report, out);
 	else
-		keychain_people(&place, &report, &out);
-	r = cli_put(cli, &out);
-	ck_buf_free(&out);
+		keychain_people(&place, &report, out);
+	return CK_OK;
+}
+
+/* rotate [CREDENTIAL] */
+static ck_err
+credential(struct cli *cli, const struct said *said, struct ck_buf *out)
+{
+	struct ck_rotate_how how = { NULL, false, 0 };
+	struct ck_secret value = CK_SECRET_INIT;
+	struct ck_rotate_report report;
+	struct ck_place place;
+	ck_err r;
+
+	if ((r = number(cli, said->generation, &how)) != CK_OK)
+		return r;
+	/* Every byte is the value, a line end too: `get` gives it back. */
+	if (said->value_fd >= 0 && (r = ck_secret_read_fd(said->value_fd,
+	    CK_SECRET_MAX, &value, &cli->fail)) != CK_OK)
+		return r;
+	if (said->value_fd >= 0)
+		how.value = &value;
+	if ((r = ck_place_resolve(&cli->say, &place, &cli->fail)) != CK_OK ||
+	    (r = ck_rotate(&place, &how, &report, &cli->fail)) != CK_OK)
+		goto out;
+	if (cli->json)
+		json(&place, &report, out);
+	else
+		people(&report, out);
+out:
+	ck_secret_wipe(&value);
 	return r;
+}
+
+static ck_err
+no_credential(struct cli *cli, const struct said *said)
+{
+	if (cli->say.credential == NULL && said->generation == NULL &&
+	    said->value_fd < 0 && cli->say.service == NULL &&
+	    cli->say.account == NULL)
+		return CK_OK;
+	return ck_fail_set(&cli->fail, CK_USAGE, "--keychain",
+	    "is about the whole keychain and takes no credential");
 }
 
 ck_err
 cmd_rotate(struct cli *cli, int argc, char **argv)
 {
-	struct ck_secret password = CK_SECRET_INIT, value = CK_SECRET_INIT;
-	struct ck_rotate_how how = { NULL, false, 0 };
-	const char *generation = NULL, *words[1];
-	struct ck_rotate_report report;
+	struct ck_secret password = CK_SECRET_INIT;
+	struct said said = { false, NULL, -1, -1 };
 	struct ck_buf out = CK_BUF_INIT;
-	int password_fd = -1, value_fd = -1;
-	struct ck_place place;
-	bool whole = false;
+	const char *words[1];
 	size_t n = 0;
 	const struct opt opts[] = {
-		{ "--keychain", OPT_FLAG, &whole },
-		{ "--if-generation", OPT_TEXT, &generation },
-		{ "--secret-fd", OPT_FD, &value_fd },
+		{ "--keychain", OPT_FLAG, &said.keychain },
+		{ "--if-generation", OPT_TEXT, &said.generation },
+		{ "--secret-fd", OPT_FD, &said.value_fd },
 		{ "--broker", OPT_TEXT, &cli->say.broker },
-		{ "--login-password-fd", OPT_FD, &password_fd },
+		{ "--login-password-fd", OPT_FD, &said.password_fd },
 		{ "--service", OPT_TEXT, &cli->say.service },
 		{ "--account", OPT_TEXT, &cli->say.account },
 	};
@@ -140,41 +182,22 @@ cmd_rotate(struct cli *cli, int argc, char **argv)
 
 	r = cli_options(cli, argc, argv, opts, sizeof(opts) / sizeof(opts[0]),
 	    words, 1, &n);
-	if (r != CK_OK || (r = number(cli, generation, &how)) != CK_OK)
+	if (r != CK_OK)
 		return r;
-	if (whole && (n == 1 || generation != NULL || value_fd >= 0 ||
-	    cli->say.service != NULL || cli->say.account != NULL))
-		return ck_fail_set(&cli->fail, CK_USAGE, "--keychain",
-		    "is about the whole keychain and takes no credential");
 	if (n == 1)
 		cli->say.credential = words[0];
-	if ((r = cli_password(cli, password_fd, &password)) != CK_OK)
-		goto out;
-	if (whole) {
-		if (password.p != NULL)
-			cli->say.login_password = &password;
-		r = keychain(cli);
-		goto out;
-	}
-	/* Every byte is the value, a line end too: `get` gives it back. */
-	if (value_fd >= 0 && (r = ck_secret_read_fd(value_fd, CK_SECRET_MAX,
-	    &value, &cli->fail)) != CK_OK)
+	if (said.keychain && (r = no_credential(cli, &said)) != CK_OK)
+		return r;
+	if ((r = cli_password(cli, said.password_fd, &password)) != CK_OK)
 		goto out;
 	if (password.p != NULL)
 		cli->say.login_password = &password;
-	if (value_fd >= 0)
-		how.value = &value;
-	if ((r = ck_place_resolve(&cli->say, &place, &cli->fail)) != CK_OK ||
-	    (r = ck_rotate(&place, &how, &report, &cli->fail)) != CK_OK)
-		goto out;
-	if (cli->json)
-		json(&place, &report, &out);
-	else
-		people(&report, &out);
-	r = cli_put(cli, &out);
+	r = said.keychain ? keychain(cli, &out) :
+	    credential(cli, &said, &out);
+	if (r == CK_OK)
+		r = cli_put(cli, &out);
 out:
 	ck_buf_free(&out);
-	ck_secret_wipe(&value);
 	ck_secret_wipe(&password);
 	return r;
 }

@@ -2,10 +2,14 @@
 /* A new dedicated keychain for the old one's items; see dedicated.h. */
 #include "custody/dedicated.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <string.h>
 
 #include "base/io.h"
 #include "base/platform.h"
+#include "keychain/keychain.h"
 #include "store/login.h"
 
 /* The rename that follows must not reach the disk before what it names. */
@@ -42,6 +46,48 @@ ck_dedicated_renew(const struct ck_place *p, int dirfd, const char *nonce,
 	    fail)) != CK_OK)
 		return r;
 	return sync_dir(dirfd, ck_path_base(path), path, fail);
+}
+
+/* A name that the keychain's writers use: the file, its lock, and what a
+ * killed one left on its way to the name. */
+static bool
+is_writers(const char *name)
+{
+	static const char left[] = CK_KEYCHAIN_FILE ".sb-";
+	char lock[KC_LOCK_NAME_SIZE];
+
+	kc_lock_name(CK_KEYCHAIN_FILE, lock);
+	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
+	    strcmp(name, CK_KEYCHAIN_FILE) == 0 || strcmp(name, lock) == 0 ||
+	    strncmp(name, left, sizeof(left) - 1) == 0;
+}
+
+ck_err
+ck_dedicated_alone(const struct ck_place *p, struct ck_fail *fail)
+{
+	struct dirent *entry;
+	DIR *dir;
+	int fd = -1, sys;
+	ck_err r;
+
+	if ((r = ck_io_open_dir(AT_FDCWD, p->operator_dir, p->operator_dir,
+	    CK_IO_OWNER | CK_IO_PRIVATE, &fd, NULL, fail)) != CK_OK)
+		return r;
+	if ((dir = fdopendir(fd)) == NULL) {
+		sys = errno;
+		ck_io_close(&fd);
+		return ck_fail_sys(fail, sys, p->operator_dir, "list it");
+	}
+	while ((entry = readdir(dir)) != NULL && is_writers(entry->d_name))
+		continue;
+	if (entry != NULL) {
+		r = ck_fail_set(fail, CK_UNSUPPORTED, p->operator_dir,
+		    "holds %.200s, which is not ours and would be lost",
+		    entry->d_name);
+		ck_fail_next(fail, "move it out of that directory");
+	}
+	(void)closedir(dir);
+	return r;
 }
 
 ck_err

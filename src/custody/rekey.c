@@ -103,7 +103,8 @@ carry_out(struct ck_rekey_run *run, struct ck_fail *fail)
 	ck_err r;
 
 	/* Before anything is changed, and again when it is done. */
-	if ((r = ck_login_can_renew(&old, fail)) != CK_OK ||
+	if ((r = ck_dedicated_alone(run->p, fail)) != CK_OK ||
+	    (r = ck_login_can_renew(&old, fail)) != CK_OK ||
 	    (r = ck_rekey_begin(run, fail)) != CK_OK)
 		return r;
 	run->v.journal_open = true;
@@ -148,8 +149,11 @@ rekey_locked(struct ck_rekey_run *run, enum ck_rekey_end *ret,
 
 	if ((r = ck_rekey_read(run, fail)) != CK_OK)
 		return r;
-	if (run->v.journal_open && (r = settle(run, &landed, fail)) != CK_OK)
+	if (run->v.journal_open && (r = settle(run, &landed, fail)) != CK_OK) {
+		if (fail != NULL && fail->next[0] == '\0')
+			ck_fail_next(fail, "clankie-keys " CK_REKEY_OPERATION);
 		return r;
+	}
 	*ret = landed ? CK_REKEY_RESUMED : CK_REKEYED;
 	return landed ? CK_OK : carry_out(run, fail);
 }

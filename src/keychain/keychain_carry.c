@@ -172,8 +172,8 @@ same_item(struct kc *a, const struct kc_record *x, struct kc *b,
 		return r;
 	if ((r = kc_item_secret(a, x, &sx, fail)) == CK_OK &&
 	    (r = kc_item_secret(b, y, &sy, fail)) == CK_OK)
-		*ret = same_values(vx, vy, rel->nattrs) && ck_span_equal(ax, ay) &&
-		    ck_secret_equal(&sx, &sy);
+		*ret = same_values(vx, vy, rel->nattrs) &&
+		    ck_span_equal(ax, ay) && ck_secret_equal(&sx, &sy);
 	ck_secret_wipe(&sx);
 	ck_secret_wipe(&sy);
 	return r;

@@ -163,6 +163,15 @@ done
 run "$CK" get
 expect_out_is "$BEARER"
 
+t_case 'what others put beside the file'
+: >"$KEYS/operator/note"
+snapshot -d "$T_HOME"
+run "$CK" rotate --keychain
+expect_status 14
+expect_err_has note
+expect_unchanged 'nothing changed'
+rm "$KEYS/operator/note"
+
 t_case 'what others put into the file'
 printf 'foreign-%s' "$$" >"$T_TMP/foreign"
 unlock_file >"$T_TMP/unlock"
@@ -268,7 +277,7 @@ c_home
 c_broker
 run "$CK" migrate
 expect_status 0
-rounds=20
+rounds=12
 [ "$T_SANITIZED" -eq 0 ] && [ -z "$CK_TRACED" ] || rounds=4
 rm -f "$T_TMP/stop"
 for reader in get status verify; do
