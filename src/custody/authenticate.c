@@ -113,8 +113,12 @@ read_once(struct ck_auth *a, const struct ck_resolved *where,
 	int fd = -1;
 	ck_err r;
 
-	if ((r = ck_io_open_file(AT_FDCWD, where->path, NULL, CK_IO_OWNER,
-	    &fd, &st, fail)) != CK_OK)
+	r = ck_io_open_file(AT_FDCWD, where->path, NULL, CK_IO_OWNER, &fd,
+	    &st, fail);
+	/* It answered a moment ago: the credential was moved. */
+	if (r == CK_NOSTORE)
+		r = CK_CHANGED;
+	if (r != CK_OK)
 		return r;
 	if ((r = ck_resolve(&place, NULL, &value, &again, fail)) != CK_OK)
 		goto out;

@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 
 #include "base/io.h"
-#include "custody/broker.h"
 #include "custody/seal.h"
 
 /* What the engine calls a file on its way to the keychain's name. */
@@ -17,20 +16,12 @@
 ck_err
 ck_rotate_read(struct ck_rotate_run *run, struct ck_fail *fail)
 {
-	struct ck_place *p = run->p;
 	ck_err r;
 
-	if ((r = ck_unlock_place_get(p, &run->password, fail)) != CK_OK ||
-	    (r = ck_dedicated_read_both(p, &run->password, &run->now,
-	    &run->key, fail)) != CK_OK ||
-	    (r = ck_dedicated_print(&run->key, &run->now, run->now_print,
-	    fail)) != CK_OK ||
-	    (r = ck_records_begin(run->v.rec, fail)) != CK_OK)
+	if ((r = ck_seal_open(run->p, run->v.rec, &run->password, &run->now,
+	    &run->key, fail)) != CK_OK)
 		return r;
-	if ((r = ck_seal_check(p, run->v.rec, &run->key, fail)) == CK_OK)
-		r = ck_seal_value(p, run->v.rec, &run->key, &run->now, fail);
-	ck_records_rollback(run->v.rec);
-	return r;
+	return ck_dedicated_print(&run->key, &run->now, run->now_print, fail);
 }
 
 /* The file that now bears the dedicated keychain's name. */
