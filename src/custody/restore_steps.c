@@ -2,6 +2,7 @@
 /* The steps of a restore; see restore_int.h. */
 #include "custody/restore_int.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -190,13 +191,24 @@ ck_restore_retire(struct ck_restore_run *run, struct ck_fail *fail)
 	return r;
 }
 
-/* Without it the keychain aside is noise; so it goes first.  A directory of
- * its own that is empty now was made for it. */
+/* The directory that was made for unlock.json, unless something lies in it. */
+static ck_err
+forget_directory(const struct ck_place *p, struct ck_fail *fail)
+{
+	char dir[CK_PATH_MAX];
+
+	ck_path_parent(p->unlock, dir);
+	if (rmdir(dir) == 0 || errno == ENOENT || errno == ENOTEMPTY ||
+	    errno == EEXIST || errno == ENOTDIR)
+		return CK_OK;
+	return ck_fail_sys(fail, errno, dir, "remove it");
+}
+
+/* Without it the keychain aside is noise; so it goes first. */
 static ck_err
 forget_password(struct ck_restore_run *run, struct ck_fail *fail)
 {
 	struct ck_place *p = run->p;
-	char dir[CK_PATH_MAX];
 	ck_err r;
 
 	ck_secret_wipe(&run->password);
@@ -205,11 +217,9 @@ forget_password(struct ck_restore_run *run, struct ck_fail *fail)
 		r = ck_unlock_place_remove(p, &run->password, fail);
 	if (r != CK_OK && r != CK_NOSTORE)
 		return r;
-	if (p->broker_kind == CK_KIND_FILE_BROKER) {
-		ck_path_parent(p->unlock, dir);
-		(void)rmdir(dir);
-	}
-	return CK_OK;
+	if (p->broker_kind != CK_KIND_FILE_BROKER)
+		return CK_OK;
+	return forget_directory(p, fail);
 }
 
 /* Fingerprint and seals need the key, which is gone. */
