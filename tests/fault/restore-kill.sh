@@ -40,8 +40,12 @@ stopped() {
 	places_agree 'at that moment'
 	[ -e "$DEDICATED" ] || in_broker || why 'in neither place'
 	# As a stranger reads it, without our help.
-	! in_broker || broker_value | cmp -s - "$BEARER" ||
-	    why 'the broker has another value'
+	in_broker || return 0
+	broker_value | cmp -s - "$BEARER" || why 'the broker has another value'
+	[ "$("$CK" status --json | tee "$T_TMP/status" |
+	    "$T_TOOLS/ck-json" unfinished)" = restore ] ||
+	    [ "$("$T_TOOLS/ck-json" state <"$T_TMP/status")" = broker ] ||
+	    why 'a copy in the broker, and nothing says so'
 }
 
 finished() {
@@ -103,7 +107,10 @@ sweeps() { # every how manyth; arguments of restore
 	} >"$T_TMP/sample"
 	sweep signal=KILL "$T_TMP/sample" "$@"
 	# A temporary file that cannot be removed stays, by design.
-	grep -v '^unlink' "$T_TMP/sample" | i_sample 4 >"$T_TMP/fewer"
+	{
+		grep -vE '^(unlink|fsync)' "$T_TMP/sample" | i_sample 4
+		grep '^fsync ' "$T_TMP/all"
+	} >"$T_TMP/fewer"
 	sweep error=EIO "$T_TMP/fewer" "$@"
 	sweep error=ENOSPC "$T_TMP/fewer" "$@"
 }
@@ -140,6 +147,7 @@ for first in 'renameat2 1' 'unlinkat 3' 'unlinkat 4'; do
 	i_keep
 	i_points "$CK" restore >"$T_TMP/all"
 	grep -v '^pwrite64 ' "$T_TMP/all" | i_sample 5 >"$T_TMP/sample"
+	expect 'there is something left to do' test -s "$T_TMP/sample"
 	sweep signal=KILL "$T_TMP/sample"
 done
 

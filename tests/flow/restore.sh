@@ -270,7 +270,7 @@ expect_out_has "broker       $LOGIN (login-keychain)"
 expect_out_has 'do not protect it'
 t_no_secret
 expect_given_back "$LOGIN"
-get_login
+get_login operator
 expect_out_is "$BEARER"
 in_login bot.clankie.credentials clankie_operator >"$T_TMP/got"
 expect_same "$T_TMP/got" "$BEARER"
@@ -287,7 +287,7 @@ restore_login --json
 expect_json outcome already
 migrate_login --json
 expect_json outcome migrated
-get_login
+get_login operator
 expect_out_is "$BEARER"
 restore_login --json
 expect_json outcome restored
@@ -316,7 +316,7 @@ for index in 'not an index' '["a",1]' ''; do
 	migrate_login
 	restore_login
 	expect_status 0
-	get_login
+	get_login operator
 	expect_out_is "$BEARER"
 	in_login bot.clankie.credentials __index__ >"$T_TMP/got" 2>"$T_TMP/null"
 	expect_same "$T_TMP/got" "$T_TMP/index"
