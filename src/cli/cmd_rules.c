@@ -52,8 +52,7 @@ write_rules(struct cli *cli, const struct ck_place *place,
 		ck_fail_next(&cli->fail, "clankie-keys migrate");
 		return CK_NOSTORE;
 	}
-	if ((r = ck_io_lock(v->dirfd, CK_LOCK_FILE, place->dir, 0600,
-	    CK_WAIT_MS, &lock, &cli->fail)) != CK_OK)
+	if ((r = ck_place_lock(place, v->dirfd, &lock, &cli->fail)) != CK_OK)
 		return r;
 	r = ck_rules_write(place, v->dirfd, v->rec, &cli->fail);
 	ck_io_close(&lock);

@@ -68,34 +68,49 @@ ck_broker_read(const struct ck_place *p, struct ck_secret *ret,
 typedef ck_err index_edit(const struct ck_secret *index, const char *account,
     bool *ret_changed, struct ck_secret *ret);
 
-/* Change the index item, if there is one.  A stale entry is harmless, and a
- * broken index is left to its owner. */
+/* Change the index item, if there is one and store says so.  A stale entry is
+ * harmless, a broken index its owner's to mend. */
 static ck_err
-edit_index(const struct ck_place *p, index_edit *edit, struct ck_fail *fail)
+edit_index(const struct ck_place *p, index_edit *edit, bool store,
+    bool *ret_changed, struct ck_fail *fail)
 {
 	struct ck_login login = as_login(p);
 	struct ck_secret index = CK_SECRET_INIT, edited = CK_SECRET_INIT;
 	struct ck_login_item item = { p->service, CK_INDEX_ACCOUNT, NULL,
 	    &edited };
 	bool changed = false;
-	ck_err r;
+	ck_err r = CK_ABSENT;
 
-	r = ck_login_find(&login, p->service, CK_INDEX_ACCOUNT, &index, fail);
-	if (r == CK_ABSENT)
+	if (is_keychain(p))
+		r = ck_login_find(&login, p->service, CK_INDEX_ACCOUNT, &index,
+		    fail);
+	if (r == CK_ABSENT) {
+		*ret_changed = false;
 		return CK_OK;
+	}
 	if (r != CK_OK)
 		return r;
 	r = edit(&index, p->account, &changed, &edited);
-	if (r == CK_DAMAGED)
+	if (r == CK_DAMAGED && store)
 		r = CK_OK;
-	else if (r == CK_OK && changed)
-		r = ck_login_update(&login, &item, &index, fail);
 	else if (r != CK_OK)
-		r = ck_fail_set(fail, r, p->broker,
-		    "its index of accounts cannot be edited");
+		(void)ck_fail_set(fail, r, p->broker,
+		    "has an index item (%s / %s) that cannot be read",
+		    p->service, CK_INDEX_ACCOUNT);
+	else if (changed && store)
+		r = ck_login_update(&login, &item, &index, fail);
+	if (r == CK_OK)
+		*ret_changed = changed;
 	ck_secret_wipe(&index);
 	ck_secret_wipe(&edited);
 	return r;
+}
+
+ck_err
+ck_broker_index(const struct ck_place *p, bool prune, bool *ret,
+    struct ck_fail *fail)
+{
+	return edit_index(p, ck_index_without, prune, ret, fail);
 }
 
 ck_err
@@ -103,6 +118,7 @@ ck_broker_erase(const struct ck_place *p, const struct ck_secret *expected,
     struct ck_broker_lock *lock, struct ck_fail *fail)
 {
 	struct ck_login login = as_login(p);
+	bool stale;
 	ck_err r, i;
 
 	if (!is_keychain(p))
@@ -114,7 +130,7 @@ ck_broker_erase(const struct ck_place *p, const struct ck_secret *expected,
 	if (r != CK_OK && r != CK_ABSENT)
 		return r;
 	/* Also after an interrupted run that came no further than the item. */
-	if ((i = edit_index(p, ck_index_without, fail)) != CK_OK)
+	if ((i = ck_broker_index(p, true, &stale, fail)) != CK_OK)
 		return i;
 	return r;
 }
@@ -127,7 +143,7 @@ keychain_put(const struct ck_place *p, const struct ck_secret *value,
 	const struct ck_login_item item = { p->service, p->account, NULL,
 	    value };
 	struct ck_secret now = CK_SECRET_INIT;
-	bool same = false;
+	bool same = false, changed;
 	ck_err r;
 
 	r = ck_login_find(&login, p->service, p->account, &now, fail);
@@ -138,13 +154,14 @@ keychain_put(const struct ck_place *p, const struct ck_secret *value,
 	ck_secret_wipe(&now);
 	if (r != CK_ABSENT)
 		return r;
-	if ((r = edit_index(p, ck_index_with, fail)) != CK_OK ||
+	if ((r = edit_index(p, ck_index_with, true, &changed,
+	    fail)) != CK_OK ||
 	    (r = ck_login_add(&login, &item, fail)) == CK_OK)
 		return r;
 	/* An index that names nothing says no more than it must. */
 	if (ck_login_find(&login, p->service, p->account, NULL,
 	    NULL) == CK_ABSENT)
-		(void)!edit_index(p, ck_index_without, NULL);
+		(void)!edit_index(p, ck_index_without, true, &changed, NULL);
 	return r;
 }
 

@@ -4,6 +4,8 @@
 #ifndef CK_CUSTODY_BROKER_H
 #define CK_CUSTODY_BROKER_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
 #include "base/secret.h"
 #include "custody/place.h"
@@ -45,6 +47,16 @@ CK_MUST_USE ck_err ck_broker_put(const struct ck_place *p,
  */
 CK_MUST_USE ck_err ck_broker_puttable(const struct ck_place *p,
     const struct ck_secret *value, struct ck_fail *fail);
+
+/*
+ * A keychain broker's index names the credential, which is taken to be gone.
+ * prune: take that entry, and nothing else, out.  *ret tells whether it was
+ * so.  Needs the broker's password (CK_LOCKED); false for a file broker.  An
+ * index that is no list is left to its owner: CK_DAMAGED, or false when it was
+ * to be pruned.
+ */
+CK_MUST_USE ck_err ck_broker_index(const struct ck_place *p, bool prune,
+    bool *ret, struct ck_fail *fail);
 
 /* Could the broker be changed: its directory is writable and has room for a
  * second copy of the file?  CK_READONLY, CK_DENIED, CK_NOSPACE; CK_UNSUPPORTED

@@ -74,6 +74,18 @@ CK_MUST_USE ck_err ck_dedicated_update(const struct ck_place *p,
     const struct ck_secret *password, const struct ck_secret *value,
     const struct ck_secret *expected, struct ck_fail *fail);
 
+/*
+ * What can be said without a password: both items are there and bear the
+ * labels that were written.  CK_DAMAGED otherwise.
+ */
+CK_MUST_USE ck_err ck_dedicated_names(const struct ck_place *p,
+    struct ck_fail *fail);
+
+/* Set the auto-lock settings of the installed file as they were made, and
+ * nothing else; one commit. */
+CK_MUST_USE ck_err ck_dedicated_relock(const struct ck_place *p,
+    const struct ck_secret *password, struct ck_fail *fail);
+
 /* HMAC-SHA-256 of a value under the seal key, as hex. */
 CK_MUST_USE ck_err ck_dedicated_print(const struct ck_secret *key,
     const struct ck_secret *value, char ret[CK_FINGERPRINT_SIZE],

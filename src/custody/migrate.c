@@ -116,8 +116,7 @@ look_again(struct ck_migrate_run *run, ck_err first, struct ck_fail *fail)
 	if (r != CK_OK || run->v.dirfd < 0 ||
 	    fstatat(run->v.dirfd, CK_LOCK_FILE, &st, AT_SYMLINK_NOFOLLOW) != 0)
 		return first;
-	r = ck_io_lock(run->v.dirfd, CK_LOCK_FILE, run->p->dir, 0600,
-	    CK_WAIT_MS, &lock, &other);
+	r = ck_place_lock(run->p, run->v.dirfd, &lock, &other);
 	if (r == CK_OK) {
 		ck_view_close(&run->v);
 		r = ck_view_open(run->p, CK_REC_READ, &run->v, &other);
@@ -147,12 +146,7 @@ take_locks(struct ck_migrate_run *run, struct ck_fail *fail)
 	ck_view_close(&run->v);
 	if ((r = ck_place_open_dir(p, &run->v.dirfd, fail)) != CK_OK)
 		return r;
-	r = ck_io_lock(run->v.dirfd, CK_LOCK_FILE, p->dir, 0600, CK_WAIT_MS,
-	    &run->lockfd, fail);
-	if (r == CK_BUSY)
-		(void)ck_fail_set(fail, r, p->dir,
-		    "another clankie-keys is changing this custody");
-	if (r != CK_OK)
+	if ((r = ck_place_lock(p, run->v.dirfd, &run->lockfd, fail)) != CK_OK)
 		return r;
 	ck_view_close(&run->v);
 	if ((r = ck_view_open(p, CK_REC_WRITE, &run->v, fail)) != CK_OK)
@@ -243,8 +237,7 @@ still_sound(struct ck_migrate_run *run, struct ck_fail *fail)
 		return CK_OK;
 	if (run->how->dry_run)
 		return CK_OK;
-	if ((r = ck_io_lock(run->v.dirfd, CK_LOCK_FILE, p->dir, 0600,
-	    CK_WAIT_MS, &lock, fail)) != CK_OK)
+	if ((r = ck_place_lock(p, run->v.dirfd, &lock, fail)) != CK_OK)
 		return r;
 	r = ck_rules_write(p, run->v.dirfd, run->v.rec, fail);
 	ck_io_close(&lock);

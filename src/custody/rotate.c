@@ -87,12 +87,7 @@ take_lock(struct ck_rotate_run *run, struct ck_fail *fail)
 	struct ck_place *p = run->p;
 	ck_err r;
 
-	r = ck_io_lock(run->v.dirfd, CK_LOCK_FILE, p->dir, 0600, CK_WAIT_MS,
-	    &run->lockfd, fail);
-	if (r == CK_BUSY)
-		(void)ck_fail_set(fail, r, p->dir,
-		    "another clankie-keys is changing this custody");
-	if (r != CK_OK)
+	if ((r = ck_place_lock(p, run->v.dirfd, &run->lockfd, fail)) != CK_OK)
 		return r;
 	ck_view_close(&run->v);
 	if ((r = ck_view_open(p, CK_REC_WRITE, &run->v, fail)) != CK_OK)
