@@ -36,6 +36,10 @@ const struct verb cli_verbs[] = {
 	    "[--login-password-fd N] | --keychain [--login-password-fd N]",
 	    "replace a migrated credential, or the keychain, by a new one",
 	    HEAP_BROKER, cmd_rotate },
+	{ "restore", "restore [CREDENTIAL] [--dry-run] [--broker ...] "
+	    "[--login-password-fd N]",
+	    "put a migrated credential back into the broker", HEAP_BROKER,
+	    cmd_restore },
 	{ "authenticate", "authenticate [CREDENTIAL] [--stream] "
 	    "[--broker ...] [--login-password-fd N]",
 	    "say whether what stands on standard input is the credential",

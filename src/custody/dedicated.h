@@ -11,8 +11,10 @@
 /* Size of a fingerprint's text, NUL included: 64 hex digits. */
 #define CK_FINGERPRINT_SIZE 65
 
-/* "scratch-" and the journal's nonce. */
+/* These and the journal's nonce: directories of ours beside the final one, for
+ * a keychain that is being made, and for one that is on its way out. */
 #define CK_SCRATCH_PREFIX "scratch-"
+#define CK_RESTORED_PREFIX "restored-"
 
 /*
  * Build DIR/scratch-NONCE/operator.keychain-db with the value and a fresh
@@ -59,9 +61,14 @@ CK_MUST_USE ck_err ck_dedicated_exchange(const struct ck_place *p, int dirfd,
 CK_MUST_USE ck_err ck_dedicated_install(const struct ck_place *p, int dirfd,
     const char *nonce, struct ck_fail *fail);
 
-/* Remove scratch-NONCE with what is in it; a missing one is CK_OK. */
-CK_MUST_USE ck_err ck_dedicated_discard(const struct ck_place *p, int dirfd,
+/* Rename the final directory to restored-NONCE; synced also when that was
+ * done before.  From here nobody finds the dedicated keychain any more. */
+CK_MUST_USE ck_err ck_dedicated_retire(const struct ck_place *p, int dirfd,
     const char *nonce, struct ck_fail *fail);
+
+/* Remove PREFIX-NONCE with what is in it; a missing one is CK_OK. */
+CK_MUST_USE ck_err ck_dedicated_discard(const struct ck_place *p, int dirfd,
+    const char *prefix, const char *nonce, struct ck_fail *fail);
 
 /*
  * Read the credential from the installed file.  A file without its item is

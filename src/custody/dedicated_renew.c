@@ -37,7 +37,8 @@ ck_dedicated_renew(const struct ck_place *p, int dirfd, const char *nonce,
 	ck_err r;
 
 	if ((r = ck_dedicated_scratch(p, nonce, file, fail)) != CK_OK ||
-	    (r = ck_dedicated_discard(p, dirfd, nonce, fail)) != CK_OK)
+	    (r = ck_dedicated_discard(p, dirfd, CK_SCRATCH_PREFIX, nonce,
+	    fail)) != CK_OK)
 		return r;
 	ck_path_parent(file, path);
 	if ((r = ck_io_make_dir(dirfd, ck_path_base(path), path, 0700,

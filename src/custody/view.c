@@ -122,8 +122,9 @@ view_once(struct ck_place *p, enum ck_rec_how how, struct ck_view *ret,
 	if (r == CK_OK)
 		r = read_records(p, &v, fail);
 	/* The records may have been read after a migration took the file into
-	 * place, and the file been looked for before. */
-	if (r == CK_OK && !v.dedicated)
+	 * place, or a restore out of it, and the file been looked for before. */
+	if (r == CK_OK && (!v.dedicated || (v.known &&
+	    v.row.state == CK_STATE_BROKER)))
 		r = ck_place_dedicated(p, &v.dedicated, fail);
 out:
 	if (r == CK_OK)
