@@ -160,18 +160,15 @@ take_lock(struct ck_restore_run *run, struct ck_fail *fail)
 	return preflight(run, fail);
 }
 
-/* Clankie's own lock, and what it keeps still looked at again.  Where the
+/* Clankie's own lock, which an interrupted run may have left.  Where the
  * broker's directory is missing there is nothing to lock yet. */
 static ck_err
 take_broker_lock(struct ck_restore_run *run, struct ck_fail *fail)
 {
-	ck_err r;
+	ck_err r = ck_broker_lock(run->p, &run->broker_lock, fail);
 
-	r = ck_broker_lock(run->p, &run->broker_lock, fail);
-	if (r != CK_OK && (r != CK_NOSTORE ||
-	    run->p->broker_kind != CK_KIND_FILE_BROKER))
-		return r;
-	return broker_ready(run, fail);
+	return r == CK_NOSTORE &&
+	    run->p->broker_kind == CK_KIND_FILE_BROKER ? CK_OK : r;
 }
 
 /* The broker has it again, and the records say so. */
@@ -180,7 +177,8 @@ give_back(struct ck_restore_run *run, struct ck_fail *fail)
 {
 	ck_err r;
 
-	if ((r = take_broker_lock(run, fail)) != CK_OK)
+	/* What the lock keeps still is looked at again. */
+	if ((r = broker_ready(run, fail)) != CK_OK)
 		return r;
 	if (!run->resumed && (r = ck_restore_begin(run, fail)) != CK_OK)
 		return r;
@@ -195,9 +193,10 @@ give_back(struct ck_restore_run *run, struct ck_fail *fail)
 static ck_err
 carry_out(struct ck_restore_run *run, struct ck_fail *fail)
 {
-	ck_err r = CK_OK;
+	ck_err r;
 
-	if (!is_retired(&run->v))
+	if ((r = take_broker_lock(run, fail)) == CK_OK &&
+	    !is_retired(&run->v))
 		r = give_back(run, fail);
 	if (r == CK_OK &&
 	    (r = ck_restore_retire(run, fail)) == CK_OK)
