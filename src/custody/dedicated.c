@@ -35,6 +35,19 @@ aside_names(const struct ck_place *p, const char *prefix, const char *nonce,
 }
 
 ck_err
+ck_dedicated_scratch(const struct ck_place *p, const char *nonce,
+    char ret[CK_PATH_MAX], struct ck_fail *fail)
+{
+	char name[CK_PATH_MAX], path[CK_PATH_MAX];
+	ck_err r;
+
+	if ((r = aside_names(p, CK_SCRATCH_PREFIX, nonce, name, path,
+	    fail)) != CK_OK)
+		return r;
+	return ck_path_join(path, CK_KEYCHAIN_FILE, ret, fail);
+}
+
+ck_err
 ck_dedicated_discard(const struct ck_place *p, int dirfd, const char *prefix,
     const char *nonce, struct ck_fail *fail)
 {

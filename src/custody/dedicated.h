@@ -34,6 +34,29 @@ CK_MUST_USE ck_err ck_dedicated_prove(const struct ck_place *p,
     const char *path, const struct ck_secret *password,
     const struct ck_secret *expected, struct ck_fail *fail);
 
+/* The keychain file in scratch-NONCE. */
+CK_MUST_USE ck_err ck_dedicated_scratch(const struct ck_place *p,
+    const char *nonce, char ret[CK_PATH_MAX], struct ck_fail *fail);
+
+/*
+ * Build scratch-NONCE like ck_dedicated_build(), with everything that the
+ * installed file holds, which old opens; next opens the new one.
+ * CK_UNSUPPORTED: something in it cannot be carried.
+ */
+CK_MUST_USE ck_err ck_dedicated_renew(const struct ck_place *p, int dirfd,
+    const char *nonce, const struct ck_secret *old,
+    const struct ck_secret *next, struct ck_fail *fail);
+
+/* The installed directory holds the keychain and what its writers put beside
+ * it, and can go with it.  CK_UNSUPPORTED names what else is there. */
+CK_MUST_USE ck_err ck_dedicated_alone(const struct ck_place *p,
+    struct ck_fail *fail);
+
+/* Exchange scratch-NONCE with the installed directory, in one step; synced.
+ * CK_UNSUPPORTED: this file system cannot, and nothing was changed. */
+CK_MUST_USE ck_err ck_dedicated_exchange(const struct ck_place *p, int dirfd,
+    const char *nonce, struct ck_fail *fail);
+
 /* Rename scratch-NONCE to its final name.  CK_REFUSED when that exists. */
 CK_MUST_USE ck_err ck_dedicated_install(const struct ck_place *p, int dirfd,
     const char *nonce, struct ck_fail *fail);
@@ -63,6 +86,17 @@ CK_MUST_USE ck_err ck_dedicated_read(const struct ck_place *p,
  */
 CK_MUST_USE ck_err ck_dedicated_read_both(const struct ck_place *p,
     const struct ck_secret *password, struct ck_secret *ret_value,
+    struct ck_secret *ret_key, struct ck_fail *fail);
+
+/*
+ * The same with whichever stored password opens the installed file: while it
+ * is being replaced (rotate --keychain) two are stored, and both file and
+ * passwords may change between two looks.  What opens it goes to
+ * *ret_password; every output may be NULL.  CK_LOCKED: none of them does.
+ * Errors of ck_unlock_place_get() besides.
+ */
+CK_MUST_USE ck_err ck_dedicated_look(const struct ck_place *p,
+    struct ck_secret *ret_password, struct ck_secret *ret_value,
     struct ck_secret *ret_key, struct ck_fail *fail);
 
 /*

@@ -215,7 +215,8 @@ keychain_sound(struct ck_migrate_run *run, struct ck_fail *fail)
 	if (p->broker_kind == CK_KIND_LOGIN_KEYCHAIN &&
 	    p->login_password == NULL)
 		return ck_login_status(&login, &st, fail);
-	if ((r = ck_unlock_place_get(p, &run->password, fail)) != CK_OK)
+	if ((r = ck_dedicated_look(p, &run->password, NULL, NULL,
+	    fail)) != CK_OK)
 		return r;
 	return ck_dedicated_prove(p, p->keychain, &run->password, NULL, fail);
 }

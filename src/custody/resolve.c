@@ -73,9 +73,8 @@ compare(const struct ck_place *p, struct ck_records *rec,
  * looks at the records see no rotation between them, they do not fit.
  */
 static ck_err
-read_sealed(const struct ck_place *p, struct ck_records *rec,
-    const struct ck_secret *password, struct ck_secret *ret,
-    struct ck_fail *fail)
+from_dedicated(const struct ck_place *p, struct ck_records *rec,
+    struct ck_secret *ret, struct ck_fail *fail)
 {
 	struct ck_secret value = CK_SECRET_INIT, key = CK_SECRET_INIT;
 	struct look seen, before;
@@ -87,7 +86,7 @@ read_sealed(const struct ck_place *p, struct ck_records *rec,
 	for (int i = 0; i < LOOKS_MAX && r == CK_DAMAGED; i++) {
 		ck_secret_wipe(&value);
 		ck_secret_wipe(&key);
-		if ((r = ck_dedicated_read_both(p, password, &value, &key,
+		if ((r = ck_dedicated_look(p, NULL, &value, &key,
 		    fail)) != CK_OK)
 			break;
 		r = compare(p, rec, &key, &value, &seen, &sealed, fail);
@@ -100,24 +99,6 @@ read_sealed(const struct ck_place *p, struct ck_records *rec,
 		ck_secret_move(ret, &value);
 	ck_secret_wipe(&value);
 	ck_secret_wipe(&key);
-	return r;
-}
-
-static ck_err
-from_dedicated(const struct ck_place *p, struct ck_records *rec,
-    struct ck_secret *ret, struct ck_fail *fail)
-{
-	struct ck_secret password = CK_SECRET_INIT;
-	ck_err r;
-
-	if ((r = ck_unlock_place_get(p, &password, fail)) != CK_OK) {
-		if (r == CK_NOSTORE)
-			ck_fail_next(fail, "without it the dedicated keychain "
-			    "%s cannot be opened", p->keychain);
-		return r;
-	}
-	r = read_sealed(p, rec, &password, ret, fail);
-	ck_secret_wipe(&password);
 	return r;
 }
 
@@ -162,17 +143,15 @@ static ck_err
 credential_known(const struct ck_view *v, const struct ck_place *p,
     struct ck_fail *fail)
 {
-	struct ck_secret password = CK_SECRET_INIT, key = CK_SECRET_INIT;
+	struct ck_secret key = CK_SECRET_INIT;
 	struct look seen;
 	bool sealed;
 	ck_err r = CK_OK;
 
 	if (v->known || v->rec == NULL || !ck_view_is_dedicated(v))
 		return CK_OK;
-	if (ck_unlock_place_get(p, &password, NULL) == CK_OK &&
-	    ck_dedicated_read_both(p, &password, NULL, &key, NULL) == CK_OK)
+	if (ck_dedicated_look(p, NULL, NULL, &key, NULL) == CK_OK)
 		r = compare(p, v->rec, &key, NULL, &seen, &sealed, fail);
-	ck_secret_wipe(&password);
 	ck_secret_wipe(&key);
 	if (r == CK_DAMAGED)
 		return r;

@@ -208,8 +208,7 @@ ck_seal_open(const struct ck_place *p, struct ck_records *rec,
 	struct ck_secret key = CK_SECRET_INIT;
 	ck_err r;
 
-	if ((r = ck_unlock_place_get(p, &password, fail)) != CK_OK ||
-	    (r = ck_dedicated_read_both(p, &password, &value, &key,
+	if ((r = ck_dedicated_look(p, &password, &value, &key,
 	    fail)) != CK_OK ||
 	    (r = ck_records_begin(rec, fail)) != CK_OK)
 		goto out;
