@@ -59,7 +59,8 @@ trouble(const struct ck_status *s)
 		return "the unlock password is missing, and without it the "
 		    "dedicated keychain cannot be opened: put it back from a "
 		    "backup";
-	if (!s->in_charge && s->unlock_known && s->unlock_there)
+	if (!s->keychain && !s->in_charge && s->unlock_known &&
+	    s->unlock_there)
 		return "an unlock password is stored, but the dedicated "
 		    "keychain it opens is not here: put the custody directory "
 		    "back, or name it with --home";

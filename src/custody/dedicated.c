@@ -21,7 +21,6 @@
 #define DEDICATED_RULES (CK_IO_OWNER | CK_IO_PRIVATE | CK_IO_ONELINK)
 #define SEAL_KEY_BYTES 32
 #define ITEM_LABEL_FORMAT "clankie-keys: %s"
-#define ITEM_LABEL_SIZE 128
 
 static ck_err
 aside_names(const struct ck_place *p, const char *prefix, const char *nonce,
@@ -86,10 +85,11 @@ ck_dedicated_discard(const struct ck_place *p, int dirfd, const char *prefix,
 	return ck_io_sync(dirfd, p->dir, fail);
 }
 
-static void
-item_label(const struct ck_place *p, char ret[ITEM_LABEL_SIZE])
+void
+ck_dedicated_label(const struct ck_place *p,
+    char ret[CK_DEDICATED_LABEL_SIZE])
 {
-	(void)snprintf(ret, ITEM_LABEL_SIZE, ITEM_LABEL_FORMAT,
+	(void)snprintf(ret, CK_DEDICATED_LABEL_SIZE, ITEM_LABEL_FORMAT,
 	    p->credential);
 }
 
@@ -99,7 +99,7 @@ ck_dedicated_build(const struct ck_place *p, int dirfd, const char *nonce,
     struct ck_fail *fail)
 {
 	char name[CK_PATH_MAX], path[CK_PATH_MAX], file[CK_PATH_MAX];
-	char label[ITEM_LABEL_SIZE];
+	char label[CK_DEDICATED_LABEL_SIZE];
 	struct ck_secret seal = CK_SECRET_INIT;
 	struct ck_login login = { file, password, CK_WAIT_MS };
 	struct ck_login_item items[2] = {
@@ -115,7 +115,7 @@ ck_dedicated_build(const struct ck_place *p, int dirfd, const char *nonce,
 	    (r = ck_dedicated_discard(p, dirfd, CK_SCRATCH_PREFIX, nonce,
 	    fail)) != CK_OK)
 		return r;
-	item_label(p, label);
+	ck_dedicated_label(p, label);
 	if ((r = ck_secret_random(SEAL_KEY_BYTES, &seal)) != CK_OK)
 		return ck_fail_set(fail, r, NULL, "no seal key can be made");
 	if ((r = ck_io_make_dir(dirfd, name, path, 0700, fail)) != CK_OK)
@@ -181,9 +181,9 @@ static ck_err
 names_are_ours(const struct ck_place *p, struct kc *kc,
     const struct kc_record *rec, struct ck_fail *fail)
 {
-	char label[ITEM_LABEL_SIZE];
+	char label[CK_DEDICATED_LABEL_SIZE];
 
-	item_label(p, label);
+	ck_dedicated_label(p, label);
 	return label_is_ours(kc, rec, label, p->service, p->account, fail);
 }
 

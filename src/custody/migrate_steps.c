@@ -47,7 +47,9 @@ begin_rows(struct ck_migrate_run *run, struct ck_fail *fail)
 	    run->broker_id, fail)) != CK_OK ||
 	    (r = ck_records_journal_open(rec, &j, fail)) != CK_OK)
 		return r;
-	return ck_records_event(rec, "migrate-begun", p->broker, fail);
+	r = ck_records_event(rec, "migrate-begun", p->broker, fail);
+	return r == CK_OK && run->joins ?
+	    ck_seal_write_key(rec, &run->key, fail) : r;
 }
 
 /* Step 1, end: the journal row, without which nothing is touched. */
@@ -206,14 +208,14 @@ ck_migrate_install(struct ck_migrate_run *run, struct ck_fail *fail)
 	struct ck_records *rec = run->v.rec;
 	ck_err r;
 
-	if (!run->v.dedicated) {
+	if (!run->in_place) {
 		r = ck_dedicated_install(run->p, run->v.dirfd, run->nonce,
 		    fail);
 		/* It may have its name although the disk did not confirm it:
 		 * then nothing is taken back any more. */
-		if (r == CK_OK || ck_place_dedicated(run->p,
-		    &run->v.dedicated, NULL) != CK_OK)
-			run->v.dedicated = true;
+		if (r == CK_OK || ck_place_dedicated(run->p, &run->in_place,
+		    NULL) != CK_OK)
+			run->in_place = true;
 		if (r != CK_OK)
 			return r;
 	}

@@ -42,6 +42,7 @@ ck_status(struct ck_place *p, struct ck_status *ret, struct ck_fail *fail)
 	s.row = v.row;
 	s.journal_open = v.journal_open;
 	s.journal = v.journal;
+	s.keychain = v.dedicated;
 	s.in_charge = ck_view_is_dedicated(&v);
 	s.override = p->operator_override;
 	s.heap_locked = ck_secret_heap_locked();

@@ -18,6 +18,7 @@ struct ck_status {
 	struct ck_rec_credential row;
 	bool journal_open;
 	struct ck_rec_journal journal;
+	bool keychain;                   /* ... exists, for whichever */
 	bool in_charge;                  /* the dedicated keychain decides */
 	ck_err file_err;                 /* CK_OK: file holds what it says */
 	struct ck_fail file_fail;
