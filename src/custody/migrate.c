@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/bytes.h"
 #include "base/io.h"
 #include "custody/migrate_int.h"
 #include "custody/rules.h"
@@ -170,13 +171,54 @@ take_locks(struct ck_migrate_run *run, struct ck_fail *fail)
 	return preflight(run, fail);
 }
 
+struct unasked {
+	const struct ck_migrate_how *how;
+	struct ck_buf names;
+};
+
+static ck_err
+name_one(void *arg, const struct ck_rec_principal *who)
+{
+	struct unasked *u = arg;
+
+	if (strcmp(who->honours, "yes") != 0 &&
+	    !(u->how->honours && ck_migrate_promised(who->id)))
+		ck_buf_format(&u->names, "%s%s", u->names.n == 0 ? "" : ", ",
+		    who->id);
+	return CK_OK;
+}
+
+/* Who may go on looking in the broker, said before anything moves. */
+static ck_err
+name_unasked(struct ck_migrate_run *run, struct ck_fail *fail)
+{
+	struct unasked u = { run->how, CK_BUF_INIT };
+	const uint8_t end = 0;
+	ck_err r;
+
+	if (run->how->unasked == NULL || run->v.rec == NULL)
+		return CK_OK;
+	r = ck_records_principal_each(run->v.rec, name_one, &u, fail);
+	if (r == CK_OK && u.names.n > 0) {
+		ck_buf_bytes(&u.names, &end, 1);
+		if (ck_buf_ok(&u.names) == CK_OK)
+			run->how->unasked(run->how->arg,
+			    (const char *)u.names.p);
+		else
+			r = ck_fail_set(fail, CK_NOMEM, NULL, "no memory");
+	}
+	ck_buf_free(&u.names);
+	return r;
+}
+
 /* Steps 1 to 4: until the file has its name, a failure is taken back. */
 static ck_err
 move_in(struct ck_migrate_run *run, struct ck_fail *fail)
 {
 	ck_err r;
 
-	if ((r = ck_migrate_begin(run, fail)) != CK_OK)
+	if ((r = ck_migrate_begin(run, fail)) != CK_OK ||
+	    (r = name_unasked(run, fail)) != CK_OK)
 		goto out;
 	if (run->in_place)
 		r = ck_unlock_place_get(run->p, &run->password, fail);
@@ -346,11 +388,14 @@ ck_migrate(struct ck_place *p, const struct ck_migrate_how *how,
 	if ((r = ck_preflight_context(p, CK_MIGRATE_OPERATION, fail)) != CK_OK ||
 	    (r = ck_preflight_selftest(fail)) != CK_OK ||
 	    (r = ck_view_open(p, CK_REC_READ, &run.v, fail)) != CK_OK ||
-	    (r = not_another(&run.v, p, fail)) != CK_OK ||
-	    (r = named_rightly(&run.v, p, fail)) != CK_OK)
+	    (r = named_rightly(&run.v, p, fail)) != CK_OK ||
+	    (r = not_another(&run.v, p, fail)) != CK_OK)
 		goto out;
 	if (!all_done(&run.v) && (r = preflight(&run, fail)) != CK_OK &&
 	    (r = look_again(&run, r, fail)) != CK_OK)
+		goto out;
+	if (!all_done(&run.v) && how->dry_run &&
+	    (r = name_unasked(&run, fail)) != CK_OK)
 		goto out;
 	if (!all_done(&run.v) && !how->dry_run) {
 		if ((r = take_locks(&run, fail)) != CK_OK)

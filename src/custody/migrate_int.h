@@ -64,6 +64,10 @@ CK_MUST_USE ck_err ck_migrate_erase(struct ck_migrate_run *run,
 CK_MUST_USE ck_err ck_migrate_finish(struct ck_migrate_run *run,
     struct ck_fail *fail);
 
+/* Is this one of Clankie's own places, for which "the service honours the
+ * records" speaks? */
+bool ck_migrate_promised(const char *principal);
+
 /* Could it join, as far as is known beforehand?  Password and seal key go to
  * run.  CK_UNSUPPORTED: the unlock password lies beside another broker.
  * CK_DAMAGED: records and keychain do not fit. */

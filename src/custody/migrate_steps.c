@@ -122,18 +122,29 @@ ck_migrate_build(struct ck_migrate_run *run, struct ck_fail *fail)
 	    fail);
 }
 
+static const char *const promised[] = {
+	"service-startup", "authenticator", "dormant-body", "launcher", "tui",
+	"cli", "headless", "rotation"
+};
+#define PROMISED (sizeof(promised) / sizeof(promised[0]))
+
+bool
+ck_migrate_promised(const char *principal)
+{
+	for (size_t i = 0; i < PROMISED; i++)
+		if (strcmp(promised[i], principal) == 0)
+			return true;
+	return false;
+}
+
 static ck_err
 honour(struct ck_records *rec, struct ck_fail *fail)
 {
-	static const char *const places[] = {
-		"service-startup", "authenticator", "dormant-body",
-		"launcher", "tui", "cli", "headless", "rotation"
-	};
 	ck_err r = CK_OK;
 
-	for (size_t i = 0; r == CK_OK &&
-	    i < sizeof(places) / sizeof(places[0]); i++)
-		r = ck_records_principal_honours(rec, places[i], "yes", fail);
+	for (size_t i = 0; r == CK_OK && i < PROMISED; i++)
+		r = ck_records_principal_honours(rec, promised[i], "yes",
+		    fail);
 	return r;
 }
 

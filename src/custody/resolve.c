@@ -163,6 +163,7 @@ credential_known(const struct ck_view *v, const struct ck_place *p,
 struct scene {
 	bool file, item, known;
 	enum ck_rec_state state;
+	uint64_t generation;
 	char nonce[33];                  /* of the open operation, or "" */
 };
 
@@ -175,8 +176,10 @@ scene_of(const struct ck_view *v)
 	ret.file = v->dedicated;
 	ret.item = v->item;
 	ret.known = v->known;
-	if (v->known)
+	if (v->known) {
 		ret.state = v->row.state;
+		ret.generation = v->row.generation;
+	}
 	if (v->journal_open)
 		memcpy(ret.nonce, v->journal.nonce, sizeof(ret.nonce));
 	return ret;
@@ -187,6 +190,7 @@ same_scene(const struct scene *a, const struct scene *b)
 {
 	return a->file == b->file && a->item == b->item &&
 	    a->known == b->known && a->state == b->state &&
+	    a->generation == b->generation &&
 	    strcmp(a->nonce, b->nonce) == 0;
 }
 
