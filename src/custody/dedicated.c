@@ -19,7 +19,6 @@
 #include "store/login.h"
 
 #define ITEM_LABEL_FORMAT "clankie-keys: %s"
-#define ITEM_LABEL_SIZE 128
 
 static ck_err
 aside_names(const struct ck_place *p, const char *prefix, const char *nonce,
@@ -52,7 +51,7 @@ ck_dedicated_discard(const struct ck_place *p, int dirfd, const char *prefix,
 	char name[CK_PATH_MAX], path[CK_PATH_MAX];
 	struct dirent *entry;
 	DIR *dir;
-	int fd = -1, sys;
+	int fd = -1, sys = 0;
 	ck_err r;
 
 	if ((r = aside_names(p, prefix, nonce, name, path,
@@ -69,23 +68,26 @@ ck_dedicated_discard(const struct ck_place *p, int dirfd, const char *prefix,
 		return ck_fail_sys(fail, sys, path, "list it");
 	}
 	/* Only files that this program or the engine put there: flat. */
-	while ((entry = readdir(dir)) != NULL) {
+	while (sys == 0 && (entry = readdir(dir)) != NULL) {
 		if (strcmp(entry->d_name, ".") == 0 ||
 		    strcmp(entry->d_name, "..") == 0)
 			continue;
 		if (unlinkat(fd, entry->d_name, 0) != 0)
-			break;
+			sys = errno;
 	}
 	(void)closedir(dir);
-	if (unlinkat(dirfd, name, AT_REMOVEDIR) != 0)
-		return ck_fail_sys(fail, errno, path, "remove it");
+	if (sys == 0 && unlinkat(dirfd, name, AT_REMOVEDIR) != 0)
+		sys = errno;
+	if (sys != 0)
+		return ck_fail_sys(fail, sys, path, "remove it");
 	return ck_io_sync(dirfd, p->dir, fail);
 }
 
-static void
-item_label(const struct ck_place *p, char ret[ITEM_LABEL_SIZE])
+void
+ck_dedicated_label(const struct ck_place *p,
+    char ret[CK_DEDICATED_LABEL_SIZE])
 {
-	(void)snprintf(ret, ITEM_LABEL_SIZE, ITEM_LABEL_FORMAT,
+	(void)snprintf(ret, CK_DEDICATED_LABEL_SIZE, ITEM_LABEL_FORMAT,
 	    p->credential);
 }
 
@@ -95,7 +97,7 @@ ck_dedicated_build(const struct ck_place *p, int dirfd, const char *nonce,
     struct ck_fail *fail)
 {
 	char name[CK_PATH_MAX], path[CK_PATH_MAX], file[CK_PATH_MAX];
-	char label[ITEM_LABEL_SIZE];
+	char label[CK_DEDICATED_LABEL_SIZE];
 	const struct ck_login login = { file, password, CK_WAIT_MS };
 	const struct ck_login_item item = { p->service, p->account, label,
 	    value };
@@ -108,7 +110,7 @@ ck_dedicated_build(const struct ck_place *p, int dirfd, const char *nonce,
 	    (r = ck_dedicated_discard(p, dirfd, CK_SCRATCH_PREFIX, nonce,
 	    fail)) != CK_OK)
 		return r;
-	item_label(p, label);
+	ck_dedicated_label(p, label);
 	if ((r = ck_io_make_dir(dirfd, name, path, 0700, fail)) != CK_OK ||
 	    (r = ck_login_create(&login, CK_DEDICATED_IDLE, &item, 1,
 	    fail)) != CK_OK ||
@@ -189,9 +191,9 @@ static ck_err
 find_item(const struct ck_place *p, struct kc *kc, struct kc_record *ret,
     struct ck_fail *fail)
 {
-	char label[ITEM_LABEL_SIZE];
+	char label[CK_DEDICATED_LABEL_SIZE];
 
-	item_label(p, label);
+	ck_dedicated_label(p, label);
 	return ck_dedicated_item(kc, p->service, p->account, label, ret,
 	    fail);
 }

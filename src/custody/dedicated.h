@@ -16,6 +16,11 @@
 #define CK_SCRATCH_PREFIX "scratch-"
 #define CK_RESTORED_PREFIX "restored-"
 
+/* The label that the item of p's credential has. */
+#define CK_DEDICATED_LABEL_SIZE 128
+void ck_dedicated_label(const struct ck_place *p,
+    char ret[CK_DEDICATED_LABEL_SIZE]);
+
 /*
  * Build DIR/scratch-NONCE/operator.keychain-db with the value and a fresh
  * seal key, under password; synced.  An older scratch directory of the same

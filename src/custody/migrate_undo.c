@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "custody/seal.h"
+
 /* The directories that unlock.json needs, outermost first. */
 static void
 unlock_dirs(const struct ck_place *p, char ret[2][CK_PATH_MAX])
@@ -68,6 +70,8 @@ undo_rows(struct ck_migrate_run *run)
 		    NULL) == CK_OK &&
 		    ck_records_event(rec, "migrate-undone", run->p->broker,
 		    NULL) == CK_OK &&
+		    (!run->joins || ck_seal_write_key(rec, &run->key,
+		    NULL) == CK_OK) &&
 		    ck_records_commit(rec, NULL) == CK_OK)
 			return;
 	}
