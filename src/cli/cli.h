@@ -40,6 +40,7 @@ extern const size_t cli_verb_count;
 ck_err cmd_migrate(struct cli *cli, int argc, char **argv);
 ck_err cmd_get(struct cli *cli, int argc, char **argv);
 ck_err cmd_rotate(struct cli *cli, int argc, char **argv);
+ck_err cmd_reset(struct cli *cli, int argc, char **argv);
 ck_err cmd_authenticate(struct cli *cli, int argc, char **argv);
 ck_err cmd_status(struct cli *cli, int argc, char **argv);
 ck_err cmd_precedence(struct cli *cli, int argc, char **argv);

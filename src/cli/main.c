@@ -36,6 +36,9 @@ const struct verb cli_verbs[] = {
 	    "[--login-password-fd N] | --keychain [--login-password-fd N]",
 	    "replace a migrated credential, or the keychain, by a new one",
 	    HEAP_BROKER, cmd_rotate },
+	{ "reset", "reset --confirm [CREDENTIAL] [--login-password-fd N]",
+	    "give up a bearer whose keychain is lost, and make a new one",
+	    HEAP_BROKER, cmd_reset },
 	{ "authenticate", "authenticate [CREDENTIAL] [--stream] "
 	    "[--broker ...] [--login-password-fd N]",
 	    "say whether what stands on standard input is the credential",

@@ -13,6 +13,8 @@
 
 /* "scratch-" and the journal's nonce. */
 #define CK_SCRATCH_PREFIX "scratch-"
+/* The same for what a reset keeps aside. */
+#define CK_LOST_PREFIX "lost-"
 
 /*
  * Build DIR/scratch-NONCE/operator.keychain-db with the value and a fresh

@@ -20,6 +20,7 @@ struct ck_view {
 	bool journal_open;
 	struct ck_rec_journal journal;
 	bool dedicated;                  /* the file has its final name */
+	bool hollow;                     /* its directory is there without it */
 };
 
 #define CK_VIEW_INIT { .dirfd = -1 }
@@ -32,11 +33,18 @@ struct ck_view {
  */
 CK_MUST_USE ck_err ck_view_open(struct ck_place *p, enum ck_rec_how how,
     struct ck_view *ret, struct ck_fail *fail);
+/* The same for reset: a directory that has lost its keychain is no error but
+ * ret->hollow. */
+CK_MUST_USE ck_err ck_view_open_lost(struct ck_place *p, enum ck_rec_how how,
+    struct ck_view *ret, struct ck_fail *fail);
 void ck_view_close(struct ck_view *v);
 
 /* Take the custody lock, then look again, for writing.  The lock is held until
  * *ret_lock is closed.  CK_BUSY: another clankie-keys keeps it. */
 CK_MUST_USE ck_err ck_view_lock(struct ck_place *p, struct ck_view *v,
+    int *ret_lock, struct ck_fail *fail);
+/* Only the lock. */
+CK_MUST_USE ck_err ck_view_take_lock(const struct ck_place *p, int dirfd,
     int *ret_lock, struct ck_fail *fail);
 
 /* The dedicated keychain is in charge (law 2): its file is there, or the
