@@ -47,6 +47,10 @@ stopped() {
 	$(contents)
 	END
 	)" ] || why 'something that was there is gone'
+	# Before anything was made, or when all was taken back.
+	[ "$generation:$(field unfinished "$T_TMP/stopped.status")" != 1:null ] ||
+	    [ "$(c_tree "$KEYS" | grep -v -e -journal)" = "$tree" ] ||
+	    why "not as it was: $(c_tree "$KEYS" | tr '\n' ' ')"
 	# A final name once given: the bearer under it, which nobody but this
 	# test looks at before the reset is finished.
 	rm -f "$T_TMP/installed"
@@ -118,6 +122,7 @@ sweep() { # signal=KILL or error=NAME; which of the calls
 
 sweeps() { # sampled from the frequent calls, from the others
 	contents >"$T_TMP/contents"
+	tree=$(c_tree "$KEYS")
 	i_keep
 	points >"$T_TMP/all"
 	expect 'there are calls to be killed at' \
