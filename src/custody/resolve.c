@@ -200,6 +200,7 @@ resolve_once(struct ck_place *p, const char *reader, struct ck_secret *ret,
     struct ck_resolved *ret_where, struct scene *ret_scene,
     struct ck_fail *fail)
 {
+	char command[CK_VIEW_COMMAND_SIZE];
 	struct ck_view v = CK_VIEW_INIT;
 	ck_err r;
 
@@ -231,6 +232,10 @@ resolve_once(struct ck_place *p, const char *reader, struct ck_secret *ret,
 	    "missing");
 	ck_fail_next(fail, "put it back from a backup; no other store is "
 	    "asked in its place");
+	if (v.journal_open) {
+		ck_view_command(&v.journal, command);
+		ck_fail_next(fail, "%s", command);
+	}
 out:
 	ck_view_close(&v);
 	return r;

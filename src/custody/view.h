@@ -22,6 +22,7 @@ struct ck_view {
 	bool dedicated;                  /* the file has its final name */
 	bool item;                       /* ... and, as far as can be seen, the
 	                                  * credential's item is in it */
+	bool hollow;                     /* its directory is there without it */
 };
 
 #define CK_VIEW_INIT { .dirfd = -1 }
@@ -34,6 +35,10 @@ struct ck_view {
  * broker of those that are in the dedicated keychain.
  */
 CK_MUST_USE ck_err ck_view_open(struct ck_place *p, enum ck_rec_how how,
+    struct ck_view *ret, struct ck_fail *fail);
+/* The same for reset: a directory that has lost its keychain is no error but
+ * ret->hollow. */
+CK_MUST_USE ck_err ck_view_open_lost(struct ck_place *p, enum ck_rec_how how,
     struct ck_view *ret, struct ck_fail *fail);
 void ck_view_close(struct ck_view *v);
 
