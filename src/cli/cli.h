@@ -54,6 +54,10 @@ ck_err cmd_keychain(struct cli *cli, int argc, char **argv);
 CK_MUST_USE ck_err keychain_usage(struct cli *cli, const char *words,
     ck_err r);
 
+/* The parts of cmd_doctor that change something once they are confirmed; the
+ * command line has been read. */
+CK_MUST_USE ck_err doctor_rebuild(struct cli *cli, bool confirm);
+
 /* The changing half of cmd_keychain; sub is the word behind "keychain". */
 ck_err cmd_keychain_edit(struct cli *cli, const char *sub, int argc,
     char **argv);

@@ -219,15 +219,33 @@ look(struct cli *cli, struct ck_doctor *d)
 	return ck_doctor_remedies(&place, d, &cli->fail);
 }
 
+static ck_err
+doctor(struct cli *cli)
+{
+	struct ck_doctor *d = calloc(1, sizeof(*d));
+	ck_err r;
+
+	if (d == NULL)
+		return ck_fail_set(&cli->fail, CK_NOMEM, NULL, "no memory");
+	if ((r = look(cli, d)) == CK_OK) {
+		r = answer(cli, d);
+		ck_doctor_done(d);
+	}
+	free(d);
+	return r;
+}
+
 ck_err
 cmd_doctor(struct cli *cli, int argc, char **argv)
 {
 	struct ck_secret password = CK_SECRET_INIT;
-	struct ck_doctor *d = NULL;
+	bool rebuild = false, confirm = false;
 	int password_fd = -1;
 	const char *words[1];
 	size_t n = 0;
 	const struct opt opts[] = {
+		{ "--rebuild", OPT_FLAG, &rebuild },
+		{ "--confirm", OPT_FLAG, &confirm },
 		{ "--broker", OPT_TEXT, &cli->say.broker },
 		{ "--login-password-fd", OPT_FD, &password_fd },
 		{ "--service", OPT_TEXT, &cli->say.service },
@@ -239,6 +257,9 @@ cmd_doctor(struct cli *cli, int argc, char **argv)
 	    words, 1, &n);
 	if (r != CK_OK)
 		return r;
+	if (confirm && !rebuild)
+		return ck_fail_set(&cli->fail, CK_USAGE, "--confirm",
+		    "goes with what it confirms");
 	if (n == 1)
 		cli->say.credential = words[0];
 	if ((r = cli_broker(cli)) != CK_OK ||
@@ -246,13 +267,7 @@ cmd_doctor(struct cli *cli, int argc, char **argv)
 		return r;
 	if (password.p != NULL)
 		cli->say.login_password = &password;
-	if ((d = calloc(1, sizeof(*d))) == NULL)
-		r = ck_fail_set(&cli->fail, CK_NOMEM, NULL, "no memory");
-	if (r == CK_OK && (r = look(cli, d)) == CK_OK) {
-		r = answer(cli, d);
-		ck_doctor_done(d);
-	}
-	free(d);
+	r = rebuild ? doctor_rebuild(cli, confirm) : doctor(cli);
 	ck_secret_wipe(&password);
 	return r;
 }

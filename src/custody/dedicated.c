@@ -20,7 +20,7 @@
 
 #define DEDICATED_RULES (CK_IO_OWNER | CK_IO_PRIVATE | CK_IO_ONELINK)
 #define SEAL_KEY_BYTES 32
-#define ITEM_LABEL_FORMAT "clankie-keys: %s"
+#define ITEM_LABEL_FORMAT CK_ITEM_LABEL "%s"
 #define ITEM_LABEL_SIZE 128
 
 static ck_err

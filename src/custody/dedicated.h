@@ -11,6 +11,9 @@
 /* Size of a fingerprint's text, NUL included: 64 hex digits. */
 #define CK_FINGERPRINT_SIZE 65
 
+/* The label of a credential's item: this and the credential's name. */
+#define CK_ITEM_LABEL "clankie-keys: "
+
 /* "scratch-" and the journal's nonce. */
 #define CK_SCRATCH_PREFIX "scratch-"
 
