@@ -24,20 +24,32 @@
 #define ITEM_LABEL_SIZE 128
 
 static ck_err
-scratch_names(const struct ck_place *p, const char *nonce,
+aside_names(const struct ck_place *p, const char *prefix, const char *nonce,
     char name[CK_PATH_MAX], char path[CK_PATH_MAX], struct ck_fail *fail)
 {
 	ck_err r;
 
-	if ((r = ck_path_format(name, fail, CK_SCRATCH_PREFIX "%s",
-	    nonce)) != CK_OK)
+	if ((r = ck_path_format(name, fail, "%s%s", prefix, nonce)) != CK_OK)
 		return r;
 	return ck_path_join(p->dir, name, path, fail);
 }
 
 ck_err
-ck_dedicated_discard(const struct ck_place *p, int dirfd, const char *nonce,
-    struct ck_fail *fail)
+ck_dedicated_scratch(const struct ck_place *p, const char *nonce,
+    char ret[CK_PATH_MAX], struct ck_fail *fail)
+{
+	char name[CK_PATH_MAX], path[CK_PATH_MAX];
+	ck_err r;
+
+	if ((r = aside_names(p, CK_SCRATCH_PREFIX, nonce, name, path,
+	    fail)) != CK_OK)
+		return r;
+	return ck_path_join(path, CK_KEYCHAIN_FILE, ret, fail);
+}
+
+ck_err
+ck_dedicated_discard(const struct ck_place *p, int dirfd, const char *prefix,
+    const char *nonce, struct ck_fail *fail)
 {
 	char name[CK_PATH_MAX], path[CK_PATH_MAX];
 	struct dirent *entry;
@@ -45,7 +57,8 @@ ck_dedicated_discard(const struct ck_place *p, int dirfd, const char *nonce,
 	int fd = -1, sys;
 	ck_err r;
 
-	if ((r = scratch_names(p, nonce, name, path, fail)) != CK_OK)
+	if ((r = aside_names(p, prefix, nonce, name, path,
+	    fail)) != CK_OK)
 		return r;
 	r = ck_io_open_dir(dirfd, name, path, CK_IO_OWNER, &fd, NULL, fail);
 	if (r == CK_NOSTORE)
@@ -94,9 +107,11 @@ ck_dedicated_build(const struct ck_place *p, int dirfd, const char *nonce,
 	int fd = -1;
 	ck_err r;
 
-	if ((r = scratch_names(p, nonce, name, path, fail)) != CK_OK ||
+	if ((r = aside_names(p, CK_SCRATCH_PREFIX, nonce, name, path,
+	    fail)) != CK_OK ||
 	    (r = ck_path_join(path, CK_KEYCHAIN_FILE, file, fail)) != CK_OK ||
-	    (r = ck_dedicated_discard(p, dirfd, nonce, fail)) != CK_OK)
+	    (r = ck_dedicated_discard(p, dirfd, CK_SCRATCH_PREFIX, nonce,
+	    fail)) != CK_OK)
 		return r;
 	item_label(p, label);
 	if ((r = ck_secret_random(SEAL_KEY_BYTES, &seal)) != CK_OK)
@@ -141,24 +156,33 @@ open_unlocked(const char *path, const struct ck_secret *password,
 	return CK_OK;
 }
 
-/* The attributes of our item: version 0x100 does not authenticate them. */
+/* The one attribute of our items by which they were not found: version 0x100
+ * does not authenticate it. */
+static ck_err
+label_is_ours(struct kc *kc, const struct kc_record *rec, const char *label,
+    const char *service, const char *account, struct ck_fail *fail)
+{
+	struct kc_value v;
+	ck_err r;
+
+	if ((r = kc_db_value(kc_db(kc), rec, KC_ATTR_LABEL, &v,
+	    fail)) != CK_OK)
+		return r;
+	if (!v.present || !ck_span_equal(v.bytes, CK_SPAN_TEXT(label)))
+		return ck_fail_set(fail, CK_DAMAGED, kc_path(kc),
+		    "the label of the item %s / %s is not the one that was "
+		    "written", service, account);
+	return CK_OK;
+}
+
 static ck_err
 names_are_ours(const struct ck_place *p, struct kc *kc,
     const struct kc_record *rec, struct ck_fail *fail)
 {
 	char label[ITEM_LABEL_SIZE];
-	struct kc_value v;
-	ck_err r;
 
 	item_label(p, label);
-	if ((r = kc_db_value(kc_db(kc), rec, KC_ATTR_LABEL, &v,
-	    fail)) != CK_OK)
-		return r;
-	if (!v.present || !ck_span_equal(v.bytes, CK_SPAN_TEXT(label)))
-		return ck_fail_set(fail, CK_DAMAGED, p->keychain,
-		    "the label of the item %s / %s is not the one that was "
-		    "written", p->service, p->account);
-	return CK_OK;
+	return label_is_ours(kc, rec, label, p->service, p->account, fail);
 }
 
 static ck_err
@@ -219,7 +243,8 @@ ck_dedicated_install(const struct ck_place *p, int dirfd, const char *nonce,
 	int sys;
 	ck_err r;
 
-	if ((r = scratch_names(p, nonce, name, path, fail)) != CK_OK)
+	if ((r = aside_names(p, CK_SCRATCH_PREFIX, nonce, name, path,
+	    fail)) != CK_OK)
 		return r;
 	sys = ck_platform_rename_new(dirfd, name, dirfd, CK_OPERATOR_DIR);
 	if (sys == EEXIST || sys == ENOTEMPTY)
@@ -231,18 +256,47 @@ ck_dedicated_install(const struct ck_place *p, int dirfd, const char *nonce,
 	return ck_io_sync(dirfd, p->dir, fail);
 }
 
+ck_err
+ck_dedicated_retire(const struct ck_place *p, int dirfd, const char *nonce,
+    struct ck_fail *fail)
+{
+	char name[CK_PATH_MAX], path[CK_PATH_MAX];
+	int sys;
+	ck_err r;
+
+	if ((r = aside_names(p, CK_RESTORED_PREFIX, nonce, name, path,
+	    fail)) != CK_OK)
+		return r;
+	sys = ck_platform_rename_new(dirfd, CK_OPERATOR_DIR, dirfd, name);
+	if (sys != 0 && sys != ENOENT)
+		return ck_fail_sys(fail, sys, p->operator_dir,
+		    "take the keychain out of its place");
+	return ck_io_sync(dirfd, p->dir, fail);
+}
+
+static ck_err
+find_seal_key(struct kc *kc, struct kc_record *ret, struct ck_fail *fail)
+{
+	ck_err r = kc_find(kc, CK_SPAN_TEXT(CK_OWN_SERVICE),
+	    CK_SPAN_TEXT(CK_SEAL_ACCOUNT), ret, fail);
+
+	if (r == CK_ABSENT)
+		return ck_fail_set(fail, CK_DAMAGED, kc_path(kc),
+		    "has lost its seal key");
+	if (r != CK_OK)
+		return r;
+	/* It was made without a label, which gives it its service's name. */
+	return label_is_ours(kc, ret, CK_OWN_SERVICE, CK_OWN_SERVICE,
+	    CK_SEAL_ACCOUNT, fail);
+}
+
 static ck_err
 read_seal_key(struct kc *kc, struct ck_secret *ret, struct ck_fail *fail)
 {
 	struct kc_record rec;
 	ck_err r;
 
-	r = kc_find(kc, CK_SPAN_TEXT(CK_OWN_SERVICE),
-	    CK_SPAN_TEXT(CK_SEAL_ACCOUNT), &rec, fail);
-	if (r == CK_ABSENT)
-		return ck_fail_set(fail, CK_DAMAGED, kc_path(kc),
-		    "has lost its seal key");
-	if (r != CK_OK)
+	if ((r = find_seal_key(kc, &rec, fail)) != CK_OK)
 		return r;
 	return kc_item_secret(kc, &rec, ret, fail);
 }
@@ -296,11 +350,7 @@ ck_dedicated_names(const struct ck_place *p, struct ck_fail *fail)
 		r = ck_fail_set(fail, CK_DAMAGED, kc_path(kc),
 		    "has lost its item %s / %s", p->service, p->account);
 	if (r == CK_OK && (r = names_are_ours(p, kc, &rec, fail)) == CK_OK)
-		r = kc_find(kc, CK_SPAN_TEXT(CK_OWN_SERVICE),
-		    CK_SPAN_TEXT(CK_SEAL_ACCOUNT), &rec, fail);
-	if (r == CK_ABSENT)
-		r = ck_fail_set(fail, CK_DAMAGED, kc_path(kc),
-		    "has lost its seal key");
+		r = find_seal_key(kc, &rec, fail);
 	kc_close(&kc);
 	return r;
 }

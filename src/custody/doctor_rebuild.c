@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/io.h"
-#include "custody/broker.h"
+#include "custody/dedicated.h"
 #include "custody/preflight.h"
 
 /* No rotation counts that far; an edited row might say so. */
@@ -146,7 +146,8 @@ open_keychain(struct run *run, struct ck_fail *fail)
 		ck_fail_next(fail, "clankie-keys doctor says what is there");
 		return CK_NOSTORE;
 	}
-	if ((r = ck_unlock_place_get(p, &run->password, fail)) == CK_OK)
+	if ((r = ck_dedicated_look(p, &run->password, NULL, NULL,
+	    fail)) == CK_OK)
 		r = ck_doctor_items(p, &run->password, &run->items, &run->key,
 		    fail);
 	if (r != CK_OK && fail != NULL && fail->next[0] == '\0')

@@ -51,7 +51,8 @@ rebuilds() { # generation, guessed
 	else
 		expect_json kept null
 	fi
-	run "$CK" precedence verify ${K_OPTS:-} 3<"$K_PW"
+	# shellcheck disable=SC2086  # words, or none
+	run "$CK" precedence verify $K_OPTS 3<"$K_PW"
 	expect_status 0
 	k_check
 	expect_status 0
@@ -363,7 +364,7 @@ refuses 11 'login-password-fd'
 K_PW=$PW
 K_OPTS='--login-password-fd 3'
 rebuilds 1 false
-get_login
+get_login --fd 1
 expect_out_is "$BEARER"
 rm "$KEYS/custody.db"
 K_PW=/dev/null
@@ -371,7 +372,7 @@ refuses 23 'unlock password is missing'
 run "$CK" doctor --rebuild --confirm --broker "keychain:$LOGIN" \
     --login-password-fd 3 3<"$PW"
 expect_status 0
-get_login
+get_login --fd 1
 expect_out_is "$BEARER"
 expect_same "$LOGIN" "$T_TMP/login.was"
 

@@ -94,6 +94,7 @@ k_search_list "$DEDICATED"
 d_doctor --json
 d_member on-search-list command
 expect 'the list never becomes empty' test "$(cat "$T_TMP/command")" = null
+# shellcheck disable=SC2088  # macOS expands it
 k_search_list '~/Library/Keychains/a b</string></dict><dict>
 <key>DbName</key><string>'"${DEDICATED%-db}"
 cat >"$T_TMP/bin/security" <<-'END'
