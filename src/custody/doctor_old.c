@@ -2,28 +2,10 @@
 /* The old records, as far as they can be read; see doctor_rebuild_int.h. */
 #include "custody/doctor_rebuild_int.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "custody/seal.h"
 #include "custody/view.h"
-
-void
-ck_line(struct ck_lines *l, const char *fmt, ...)
-{
-	char *line;
-	va_list ap;
-
-	if (l->n == CK_LINES_MAX) {
-		l->more++;
-		return;
-	}
-	line = l->at[l->n++];
-	va_start(ap, fmt);
-	(void)vsnprintf(line, CK_LINE_SIZE, fmt, ap);
-	va_end(ap);
-}
 
 static ck_err
 credential(void *arg, const struct ck_rec_credential *row)
@@ -307,7 +289,7 @@ compare_protected(const struct ck_old *old, struct ck_rebuild *ret)
 			    ret->set.row[i].directory;
 		if (!found)
 			ck_line(&ret->differ, "the old records do not keep "
-			    "workers from %.400s (%s) in this way",
+			    "workers from %s (%s) in this way",
 			    ret->set.row[i].path, ret->set.row[i].why);
 	}
 	if (old->set_more > 0)
@@ -360,7 +342,7 @@ ck_old_compare(const struct ck_place *p, const struct ck_old *old,
 	if (!old->there)
 		ck_line(l, "there are no old records");
 	else if (old->why.why[0] != '\0')
-		ck_line(l, "the old records: %.400s", old->why.why);
+		ck_line(l, "the old records: %s", old->why.why);
 	if (old->rec != NULL) {
 		for (size_t i = 0; i < items->n; i++) {
 			const struct ck_rec_credential *row =
@@ -374,7 +356,7 @@ ck_old_compare(const struct ck_place *p, const struct ck_old *old,
 		}
 		if (strcmp(old->dedicated.path, p->keychain) != 0)
 			ck_line(l, "the old records have the dedicated "
-			    "keychain at %.400s",
+			    "keychain at %s",
 			    old->dedicated.path[0] != '\0' ?
 			    old->dedicated.path : "no place");
 		if (old->astray > 0)

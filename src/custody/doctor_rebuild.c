@@ -97,7 +97,7 @@ add_protected(struct ck_rebuild *out, const struct ck_rec_protected *row,
 			return;
 		}
 	if (set->n == CK_RULES_ROWS_MAX) {
-		ck_line(lost, "that workers are kept from %.400s: there are "
+		ck_line(lost, "that workers are kept from %s: there are "
 		    "too many paths", row->path);
 		return;
 	}

@@ -11,18 +11,10 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "custody/lines.h"
 #include "custody/place.h"
 #include "custody/rules.h"
 #include "records/records.h"
-
-/* Sentences for people; more than fit are counted. */
-enum { CK_LINES_MAX = 48, CK_LINE_SIZE = 640 };
-struct ck_lines {
-	size_t n;
-	size_t more;
-	char at[CK_LINES_MAX][CK_LINE_SIZE];
-};
-void ck_line(struct ck_lines *l, const char *fmt, ...) CK_PRINTF(2, 3);
 
 /* A credential that the new records have. */
 struct ck_rebuild_row {

@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # sanitized: no
-# doctor --rebuild --confirm killed, or told of an error, at each call that
-# changes something on the disk: custody.db is the old file or the new one and
-# never something between, the old one is never lost, and the next run
-# finishes.  CK_SWEEP=full takes every call, else a sample.
+# doctor --rebuild --confirm and doctor --uninstall --confirm killed, or told of
+# an error, at each call that changes something on the disk.  custody.db is the
+# old file or the new one and never something between, the old one is never
+# lost; nothing but what is ours goes; the next run finishes.  CK_SWEEP=full
+# takes every call, else a sample.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/custody.sh"
 . "$(dirname "$0")/../lib/check.sh"
@@ -53,13 +54,21 @@ finished() {
 	[ -z "$left" ] || why "left: $left"
 }
 
-sweep() { # signal=KILL or error=NAME; which of the calls
-	fault=$1 cases=0 hit=0
+gone() {
+	"$CK" doctor --uninstall --confirm >"$T_TMP/again" 2>&1 ||
+	    why "the second run: $(cat "$T_TMP/again")"
+	c_tree "$T_HOME" | diff "$T_TMP/tree.before" - >"$T_TMP/diff" ||
+	    why "the home: $(tr '\n' ' ' <"$T_TMP/diff")"
+	cmp -s "$BROKER" "$T_TMP/broker.back" || why 'the broker was changed'
+}
+
+sweep() { # signal=KILL or error=NAME; which of the calls; the command
+	fault=$1 cases=0 hit=0 calls=$2
+	shift 2
 	while read -r call number; do
 		i_back
 		: >"$T_NOTE"
-		i_inject "$call:$fault:when=$number" \
-		    "$CK" doctor --rebuild --confirm
+		i_inject "$call:$fault:when=$number" "$CK" doctor "$@" --confirm
 		[ "$status" -eq 0 ] || hit=$((hit + 1))
 		cases=$((cases + 1))
 		if [ "$fault" != signal=KILL ] && [ "$status" -ne 0 ]; then
@@ -67,13 +76,35 @@ sweep() { # signal=KILL or error=NAME; which of the calls
 			    why "status $status without a word"
 			[ "$status" -ne 10 ] || why 'absent'
 		fi
-		stopped
-		finished
+		case $1 in
+		--rebuild)
+			stopped
+			finished
+			;;
+		*) gone ;;
+		esac
 		[ ! -s "$T_NOTE" ]
 		t_result $? "$fault at $call $number"
-	done <"$2"
+	done <"$calls"
 	echo "# $fault: $cases points, $hit of them fatal"
 }
+
+c_home
+c_broker
+k_sandbox on
+c_tree "$T_HOME" >"$T_TMP/tree.before"
+"$CK" migrate >/dev/null
+"$CK" restore >/dev/null 2>&1
+cp "$BROKER" "$T_TMP/broker.back"
+: | t_write "$KEYS/worker.sb.tmp-0123abcd"
+i_keep
+i_points "$CK" doctor --uninstall --confirm | i_sample 2 >"$T_TMP/out.calls"
+expect 'there are calls to be killed at' \
+    test "$(wc -l <"$T_TMP/out.calls")" -gt 4
+t_case 'uninstall killed'
+sweep signal=KILL "$T_TMP/out.calls" --uninstall
+t_case 'uninstall told EIO'
+sweep error=EIO "$T_TMP/out.calls" --uninstall
 
 k_custody
 # shellcheck disable=SC2086  # words
@@ -90,10 +121,10 @@ expect 'there are calls to be killed at' \
 	grep '^pwrite64 ' "$T_TMP/all" | i_sample 8
 } >"$T_TMP/sample"
 t_case 'killed'
-sweep signal=KILL "$T_TMP/sample"
+sweep signal=KILL "$T_TMP/sample" --rebuild
 # A file that cannot be removed stays, by design.
 grep -v '^unlink' "$T_TMP/sample" | i_sample 4 >"$T_TMP/fewer"
 for fault in EIO ENOSPC; do
 	t_case "told $fault"
-	sweep "error=$fault" "$T_TMP/fewer"
+	sweep "error=$fault" "$T_TMP/fewer" --rebuild
 done
