@@ -3,23 +3,7 @@
 # Full disks, read-only file systems, size limits, and locks that others keep.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/custody.sh"
-
-# A root of our own: in a user namespace the real one belongs to nobody, and
-# the program does not trust directories of strangers.
-box() { # bwrap options, --, command
-	set -- --bind "$T_TMP" "$T_TMP" "$@"
-	for b_dir in /lib /lib64 /bin; do
-		if [ -L "$b_dir" ]; then
-			set -- --symlink "usr$b_dir" "$b_dir" "$@"
-		elif [ -d "$b_dir" ]; then
-			set -- --ro-bind "$b_dir" "$b_dir" "$@"
-		fi
-	done
-	bwrap --die-with-parent --unshare-user --ro-bind /usr /usr \
-	    --ro-bind /etc /etc --dev /dev --proc /proc \
-	    --ro-bind "$(dirname "$CK")" "$(dirname "$CK")" \
-	    --ro-bind "$T_TOOLS" "$T_TOOLS" "$@"
-}
+. "$(dirname "$0")/../lib/box.sh"
 
 # What happens inside: make it as it is to be, then migrate, then get.
 cat >"$T_TMP/inside" <<'S'
@@ -65,11 +49,6 @@ boxed() {
 content() { # directory whose content is brought in
 	rm -rf "$T_TMP/content"
 	cp -a "$1" "$T_TMP/content"
-}
-
-can_box() {
-	t_find_tool bwrap && [ "$(id -u)" -ne 0 ] && t_home && : >"$T_TMP/pw" &&
-	    box -- true 2>/dev/null
 }
 
 if can_box; then
