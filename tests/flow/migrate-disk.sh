@@ -172,7 +172,7 @@ else
 	skip 'exit status 12' 'root is refused nothing'
 fi
 
-# Three who wait for five seconds, at the same time.
+# Four who wait for five seconds, at the same time.
 t_case 'busy'
 if t_find_tool flock && t_find_tool sqlite3; then
 	c_home
@@ -184,6 +184,15 @@ if t_find_tool flock && t_find_tool sqlite3; then
 	c_broker
 	mkdir "$BROKER.lock"
 	second=$T_HOME
+	c_home
+	c_login_new
+	t_bearer_json "$BEARER"
+	c_add bot.clankie.credentials clankie_operator "$BEARER"
+	(exec 9<"$(echo "$(dirname "$LOGIN")"/.fl*)" && flock 9 &&
+	    exec sleep 60) &
+	keeper=$!
+	fourth=$T_HOME
+	login=$LOGIN
 	c_home
 	c_broker
 	run "$CK" migrate
@@ -198,6 +207,9 @@ if t_find_tool flock && t_find_tool sqlite3; then
 	one=$!
 	(HOME=$second && "$CK" migrate) >"$T_TMP/w2" 2>&1 &
 	two=$!
+	(HOME=$fourth && "$CK" migrate --broker "keychain:$login" \
+	    --login-password-fd 3 3<"$PW") >"$T_TMP/w4" 2>&1 &
+	four=$!
 	T_LIMIT=7
 	HOME=$third
 	run "$CK" get
@@ -212,6 +224,10 @@ if t_find_tool flock && t_find_tool sqlite3; then
 	expect "the other broker's lock is still there" \
 	    test -d "$second/.config/clankie/credentials.json.lock"
 	refute 'no custody was left' test -e "$second/.clankie-keys"
+	wait "$four"
+	expect 'the lock of a keychain: 16' test $? -eq 16
+	refute 'and going back needs no lock' test -e "$fourth/.clankie-keys"
+	kill "$keeper"
 	wait
 	run "$CK" get
 	expect_status 0
