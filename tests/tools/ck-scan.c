@@ -108,15 +108,17 @@ static int
 scan_process(const struct patterns *p, const char *pid)
 {
 	FILE *maps = open_proc(pid, "maps"), *mem = open_proc(pid, "mem");
-	unsigned long from, to;
-	char line[4096], mode[8];
+	char line[4096], *end;
 	size_t looked = 0;
 	int status = 0;
 
 	while (fgets(line, sizeof(line), maps) != NULL) {
+		unsigned long from = strtoul(line, &end, 16), to = 0;
 		const char *how;
 
-		if (sscanf(line, "%lx-%lx %7s", &from, &to, mode) != 3)
+		if (*end == '-')
+			to = strtoul(end + 1, &end, 16);
+		if (*end != ' ')
 			errx(2, "/proc/%s/maps: %s", pid, line);
 		how = scan_mapping(p, fileno(mem), (off_t)from, (off_t)to,
 		    &looked);
