@@ -8,9 +8,9 @@
 #	s_built VERB         fails when this program does not have it
 #	s_ready VERB BROKER  a home in which it can run, with a "file" or a
 #	                     "keychain" as broker; it is kept (i_keep)
-#	s_sweep FAULT MOST   stop it: kill, EIO, ENOSPC, EINTR, EACCES or power;
-#	                     at most MOST points, spread over all, 0: every one;
-#	                     one TAP line a point, sums in $s_count and $s_bad
+#	s_sweep FAULT MOST [CALLS]   stop it: kill, EIO, ENOSPC, EINTR, EACCES or
+#	                     power; at most MOST points, spread over all, 0: every
+#	                     one; only at calls whose name begins so
 #
 # After each stop law 3 has to hold: get gives a value that may be, exactly one
 # place is recorded, every other copy is equal.  Then the same command is run
@@ -43,6 +43,8 @@ s_built() {
 	*) s_has_verb "$1" ;;
 	esac
 }
+
+s_turn=0
 
 why() {
 	echo "$*" >>"$T_NOTE"
@@ -84,18 +86,19 @@ s_ready_migrate() {
 	S_WORDS="migrate $S_LOGIN"
 }
 
-# Killed once already: the keychain is built, but has no name.  A power cut may
-# undo what that run did, too.
+# Killed once already, before the call $S_FIRST; by default the one that gives
+# the complete keychain its name.  A power cut may undo what that run did, too.
 # shellcheck disable=SC2086  # words
 s_ready_migrate_again() {
 	S_WORDS="migrate $S_LOGIN"
-	i_keep
-	s_call=$(s_points | grep '^renameat2 ' | tail -n 1)
-	i_back
-	i_record "renameat2:signal=KILL:when=${s_call#* }" \
-	    "$CK" $S_WORDS 3<"$PW"
 	S_BEGUN=1
-	[ ! -e "$DEDICATED" ] && [ -n "$(find "$KEYS" -name 'scratch-*')" ]
+	i_keep
+	s_call=${S_FIRST:-$(s_points | grep '^renameat2 ' | tail -n 1)}
+	i_back
+	i_record "${s_call% *}:signal=KILL:when=${s_call#* }" \
+	    "$CK" $S_WORDS 3<"$PW"
+	[ -n "${S_FIRST:-}" ] || { [ ! -e "$DEDICATED" ] &&
+	    [ -n "$(find "$KEYS" -name 'scratch-*')" ]; }
 }
 
 s_ready_rotate() {
@@ -229,19 +232,18 @@ s_copies() {
 # Exactly one place is recorded, and it is there.
 s_places() {
 	{ [ -e "$KEYS/custody.db" ] && t_find_tool sqlite3; } || return 0
-	s_firsts=$(s_sql "SELECT count(DISTINCT path) FROM reader_order
-	    WHERE rank = 0 AND credential = 'operator'")
-	s_state=$(s_sql "SELECT state FROM credential WHERE name = 'operator'")
-	case $s_state:$s_firsts in
-	:0 | migrating:1 | broker:1) ;;
-	dedicated:1 | restoring:1)
+	s_recorded=$(s_sql "SELECT ifnull((SELECT state FROM credential
+	    WHERE name = 'operator'), 'nothing'), (SELECT count(DISTINCT path)
+	    FROM reader_order WHERE rank = 0 AND credential = 'operator'),
+	    (SELECT count(*) FROM journal)")
+	case $s_recorded in
+	'nothing|0|0' | 'migrating|1|'[01] | 'broker|1|'[01]) ;;
+	'dedicated|1|'[01] | 'restoring|1|'[01])
 		[ -e "$DEDICATED" ] || [ "$S_VERB" = restore ] ||
-		    why "$1: the records say $s_state, there is no file"
+		    why "$1: the records say $s_recorded, there is no file"
 		;;
-	*) why "$1: state '$s_state' with $s_firsts recorded places" ;;
+	*) why "$1: recorded: state, places, journal: $s_recorded" ;;
 	esac
-	[ "$(s_sql 'SELECT count(*) FROM journal')" -le 1 ] ||
-	    why "$1: two operations are open"
 }
 
 s_law3() { # when
@@ -373,7 +375,8 @@ s_custody() {
 }
 
 # A broker's lock stays when there was nothing left to do: the next of our
-# writers takes it at once, others after a minute.
+# writers takes it at once, others after a minute.  A temporary file that could
+# not be removed stays until somebody writes there again.
 # shellcheck disable=SC2086  # words
 s_again() {
 	s_code=0
@@ -390,6 +393,7 @@ s_again() {
 	s_left=$(s_strays)
 	! grep -q '"outcome":"already"' "$T_TMP/again" ||
 	    s_left=$(s_strays | grep -v '\.lock$')
+	[ -z "$s_kept" ] || s_left=$(s_strays | grep -v '\.tmp-[0-9a-f]*$')
 	[ -z "$s_left" ] || why "left: $s_left"
 }
 
@@ -457,12 +461,14 @@ s_point() { # name
 	fi
 }
 
-# At most so many lines, spread evenly; 0: all.
+# At most so many lines, spread evenly; 0: all.  Where it begins differs from
+# call to call, so that few points of each fault are many points in all.
 s_spread() { # most
-	awk -v most="$1" '{ line[NR] = $0 }
+	awk -v most="$1" -v turn="$s_turn" '{ line[NR] = $0 }
 		END {
 			step = most > 0 && NR > most ? NR / most : 1
-			for (at = 1; int(at) <= NR; at += step)
+			at = 1 + step * (turn * 0.618034 % 1)
+			for (at = step > 1 ? at : 1; int(at) <= NR; at += step)
 				print line[int(at)]
 		}'
 }
@@ -476,14 +482,19 @@ s_sample() { # most
 	fi
 }
 
-s_sweep_calls() { # fault, what strace is to inject, most
+s_sweep_calls() { # fault, what strace is to inject, most, names of calls
 	i_back
 	s_points >"$T_TMP/all" || why "points: $(cat "$T_ERR")"
 	s_total=$(wc -l <"$T_TMP/all")
-	s_sample "$3" <"$T_TMP/all" >"$T_TMP/points.swept"
+	grep "^${4:-}" "$T_TMP/all" | s_sample "$3" >"$T_TMP/points.swept"
 	while read -r s_call s_number; do
 		i_back
 		: >"$T_NOTE"
+		s_kept=''
+		case $1:$s_call in
+		kill:*) ;;
+		*:unlink*) s_kept=1 ;;
+		esac
 		s_run "$s_call:$2:when=$s_number"
 		[ "$status" -eq 0 ] || s_fatal=$((s_fatal + 1))
 		[ "$1" = kill ] || s_failed "$1" "$s_call"
@@ -506,6 +517,7 @@ s_sweep_power() { # most
 	} >"$T_TMP/points.swept"
 	while read -r s_number s_what; do
 		: >"$T_NOTE"
+		s_kept=''
 		i_cut "$s_number" || why 'this tree was not made'
 		s_fatal=$((s_fatal + 1))
 		s_stopped
@@ -514,14 +526,15 @@ s_sweep_power() { # most
 	done <"$T_TMP/points.swept"
 }
 
-s_sweep() { # fault, most
+s_sweep() { # fault, most, names of calls
 	s_count=0 s_bad=0 s_fatal=0
+	s_turn=$((s_turn + 1))
 	t_case "$S_VERB, broker $S_STORE"
 	: >"$T_NOTE"
 	case $1 in
-	kill) s_sweep_calls kill signal=KILL "$2" ;;
+	kill) s_sweep_calls kill signal=KILL "$2" "${3:-}" ;;
 	power) s_sweep_power "$2" ;;
-	*) s_sweep_calls "$1" "error=$1" "$2" ;;
+	*) s_sweep_calls "$1" "error=$1" "$2" "${3:-}" ;;
 	esac
 	# A run of which nothing could be seen proves nothing.
 	[ "$s_count" -gt 0 ] || not_ok "$1: there were points to try"
