@@ -43,6 +43,7 @@ ck_err cmd_get(struct cli *cli, int argc, char **argv);
 ck_err cmd_rotate(struct cli *cli, int argc, char **argv);
 ck_err cmd_authenticate(struct cli *cli, int argc, char **argv);
 ck_err cmd_check(struct cli *cli, int argc, char **argv);
+ck_err cmd_doctor(struct cli *cli, int argc, char **argv);
 ck_err cmd_status(struct cli *cli, int argc, char **argv);
 ck_err cmd_precedence(struct cli *cli, int argc, char **argv);
 ck_err cmd_rules(struct cli *cli, int argc, char **argv);

@@ -44,6 +44,10 @@ const struct verb cli_verbs[] = {
 	    "[--login-password-fd N] [--broker ...] | check --codes",
 	    "say what is not in order, or be the service's gate", HEAP_BROKER,
 	    cmd_check },
+	{ "doctor", "doctor [CREDENTIAL] [--login-password-fd N] "
+	    "[--broker ...]",
+	    "say for each finding of check what mends it", HEAP_BROKER,
+	    cmd_doctor },
 	{ "status", "status",
 	    "say where everything lies and what is protected", HEAP_SMALL,
 	    cmd_status },

@@ -114,7 +114,7 @@ sealed(const struct ck_check *c, const struct ck_secret *key,
 	*ret_code = CK_F_SEAL_BROKEN;
 	if ((r = ck_records_begin(c->v.rec, fail)) != CK_OK)
 		return r;
-	if ((r = ck_seal_check(c->p, c->v.rec, key, fail)) == CK_OK &&
+	if ((r = ck_seal_rows(c->p, c->v.rec, key, fail)) == CK_OK &&
 	    c->v.known) {
 		*ret_code = CK_F_GENERATION_BEHIND;
 		r = ck_seal_value(c->p, c->v.rec, key, value, fail);

@@ -141,24 +141,33 @@ open_unlocked(const char *path, const struct ck_secret *password,
 	return CK_OK;
 }
 
-/* The attributes of our item: version 0x100 does not authenticate them. */
+/* The one attribute of our items by which they were not found: version 0x100
+ * does not authenticate it. */
+static ck_err
+label_is_ours(struct kc *kc, const struct kc_record *rec, const char *label,
+    const char *service, const char *account, struct ck_fail *fail)
+{
+	struct kc_value v;
+	ck_err r;
+
+	if ((r = kc_db_value(kc_db(kc), rec, KC_ATTR_LABEL, &v,
+	    fail)) != CK_OK)
+		return r;
+	if (!v.present || !ck_span_equal(v.bytes, CK_SPAN_TEXT(label)))
+		return ck_fail_set(fail, CK_DAMAGED, kc_path(kc),
+		    "the label of the item %s / %s is not the one that was "
+		    "written", service, account);
+	return CK_OK;
+}
+
 static ck_err
 names_are_ours(const struct ck_place *p, struct kc *kc,
     const struct kc_record *rec, struct ck_fail *fail)
 {
 	char label[ITEM_LABEL_SIZE];
-	struct kc_value v;
-	ck_err r;
 
 	item_label(p, label);
-	if ((r = kc_db_value(kc_db(kc), rec, KC_ATTR_LABEL, &v,
-	    fail)) != CK_OK)
-		return r;
-	if (!v.present || !ck_span_equal(v.bytes, CK_SPAN_TEXT(label)))
-		return ck_fail_set(fail, CK_DAMAGED, p->keychain,
-		    "the label of the item %s / %s is not the one that was "
-		    "written", p->service, p->account);
-	return CK_OK;
+	return label_is_ours(kc, rec, label, p->service, p->account, fail);
 }
 
 static ck_err
@@ -232,17 +241,28 @@ ck_dedicated_install(const struct ck_place *p, int dirfd, const char *nonce,
 }
 
 static ck_err
+find_seal_key(struct kc *kc, struct kc_record *ret, struct ck_fail *fail)
+{
+	ck_err r = kc_find(kc, CK_SPAN_TEXT(CK_OWN_SERVICE),
+	    CK_SPAN_TEXT(CK_SEAL_ACCOUNT), ret, fail);
+
+	if (r == CK_ABSENT)
+		return ck_fail_set(fail, CK_DAMAGED, kc_path(kc),
+		    "has lost its seal key");
+	if (r != CK_OK)
+		return r;
+	/* It was made without a label, which gives it its service's name. */
+	return label_is_ours(kc, ret, CK_OWN_SERVICE, CK_OWN_SERVICE,
+	    CK_SEAL_ACCOUNT, fail);
+}
+
+static ck_err
 read_seal_key(struct kc *kc, struct ck_secret *ret, struct ck_fail *fail)
 {
 	struct kc_record rec;
 	ck_err r;
 
-	r = kc_find(kc, CK_SPAN_TEXT(CK_OWN_SERVICE),
-	    CK_SPAN_TEXT(CK_SEAL_ACCOUNT), &rec, fail);
-	if (r == CK_ABSENT)
-		return ck_fail_set(fail, CK_DAMAGED, kc_path(kc),
-		    "has lost its seal key");
-	if (r != CK_OK)
+	if ((r = find_seal_key(kc, &rec, fail)) != CK_OK)
 		return r;
 	return kc_item_secret(kc, &rec, ret, fail);
 }
@@ -296,11 +316,7 @@ ck_dedicated_names(const struct ck_place *p, struct ck_fail *fail)
 		r = ck_fail_set(fail, CK_DAMAGED, kc_path(kc),
 		    "has lost its item %s / %s", p->service, p->account);
 	if (r == CK_OK && (r = names_are_ours(p, kc, &rec, fail)) == CK_OK)
-		r = kc_find(kc, CK_SPAN_TEXT(CK_OWN_SERVICE),
-		    CK_SPAN_TEXT(CK_SEAL_ACCOUNT), &rec, fail);
-	if (r == CK_ABSENT)
-		r = ck_fail_set(fail, CK_DAMAGED, kc_path(kc),
-		    "has lost its seal key");
+		r = find_seal_key(kc, &rec, fail);
 	kc_close(&kc);
 	return r;
 }

@@ -68,8 +68,8 @@ CK_MUST_USE ck_err ck_dedicated_update(const struct ck_place *p,
     const struct ck_secret *expected, struct ck_fail *fail);
 
 /*
- * What can be said without a password: both items are there and the
- * credential's bears the label that was written.  CK_DAMAGED otherwise.
+ * What can be said without a password: both items are there and bear the
+ * labels that were written.  CK_DAMAGED otherwise.
  */
 CK_MUST_USE ck_err ck_dedicated_names(const struct ck_place *p,
     struct ck_fail *fail);

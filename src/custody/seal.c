@@ -132,7 +132,7 @@ none_yet(const struct ck_place *p, struct ck_records *rec,
 }
 
 ck_err
-ck_seal_check(const struct ck_place *p, struct ck_records *rec,
+ck_seal_rows(const struct ck_place *p, struct ck_records *rec,
     const struct ck_secret *key, struct ck_fail *fail)
 {
 	uint8_t made[CK_REC_MAC_SIZE], kept[CK_REC_MAC_SIZE];
@@ -150,6 +150,19 @@ ck_seal_check(const struct ck_place *p, struct ck_records *rec,
 		return damaged(p, "does not fit its seal: the records were "
 		    "changed without the keychain", fail);
 	return CK_OK;
+}
+
+ck_err
+ck_seal_check(const struct ck_place *p, struct ck_records *rec,
+    const struct ck_secret *key, struct ck_fail *fail)
+{
+	ck_err r;
+
+	/* Of the events the seal covers the last one, and that one those
+	 * before it. */
+	if ((r = ck_seal_rows(p, rec, key, fail)) != CK_OK)
+		return r;
+	return ck_records_events_verify(rec, fail);
 }
 
 ck_err

@@ -29,12 +29,17 @@ CK_MUST_USE ck_err ck_seal_write_key(struct ck_records *rec,
     const struct ck_secret *key, struct ck_fail *fail);
 
 /*
- * Compare, inside an open transaction (or snapshot).  CK_DAMAGED: the records
- * were changed without the keychain, or have no seal.  None is needed in one
+ * Compare, inside an open transaction (or snapshot).  CK_DAMAGED: rows or
+ * events were changed without the keychain, or there is no seal.  None is needed in one
  * moment only: between the keychain taking its name and the records naming
  * it, when state is migrating and migrate's journal row is open.
  */
 CK_MUST_USE ck_err ck_seal_check(const struct ck_place *p,
+    struct ck_records *rec, const struct ck_secret *key,
+    struct ck_fail *fail);
+/* The same without the events before the last one, for a caller who judges
+ * their chain by itself. */
+CK_MUST_USE ck_err ck_seal_rows(const struct ck_place *p,
     struct ck_records *rec, const struct ck_secret *key,
     struct ck_fail *fail);
 

@@ -6,17 +6,6 @@
 . "$(dirname "$0")/../lib/custody.sh"
 . "$(dirname "$0")/../lib/check.sh"
 
-GOLDEN=$T_ROOT/fixtures/cli
-
-expect_golden() { # name
-	sed -e "s|$T_HOME|@HOME@|g" "$T_OUT" >"$T_TMP/$1"
-	if [ "${CK_GOLDEN:-}" = write ]; then
-		cp "$T_TMP/$1" "$GOLDEN/$1"
-	fi
-	diff "$GOLDEN/$1" "$T_TMP/$1" >"$T_NOTE" 2>&1
-	t_result $? "as fixtures/cli/$1"
-}
-
 # Everything but the named files is as it was before the repair.
 only_changed() {
 	t_tree_now >"$T_TMP/tree.now"
@@ -190,7 +179,7 @@ rm "$KEYS/worker.sb"
 chmod 0644 "$UNLOCK"
 run "$CK" check --startup --json --as service-startup
 expect_status 21
-expect_golden check-startup.json
+k_golden check-startup.json
 chmod 0600 "$UNLOCK"
 run "$CK" check --json --repair --as authenticator
 expect_status 0
@@ -199,12 +188,12 @@ expect_json repaired.0.code rules-missing
 expect_json repaired.0.place "$KEYS/worker.sb"
 run "$CK" check --startup --json --as authenticator
 expect_status 0
-expect_golden check-order.json
+k_golden check-order.json
 
 t_case 'the table of codes'
 run "$CK" check --codes
 expect_status 0
-expect_golden check-codes.txt
+k_golden check-codes.txt
 cp "$T_OUT" "$T_TMP/codes"
 expect 'there are codes' test "$(wc -l <"$T_TMP/codes")" -gt 40
 expect 'each is there once' \

@@ -136,6 +136,27 @@ an_edited_row_is_damaged(void **state)
 	assert_int_equal(check(fx, &fx->key), CK_OK);
 }
 
+/* Only the last event is in the seal; it vouches for those before it. */
+static void
+an_edited_event_is_damaged(void **state)
+{
+	struct fixture *fx = *state;
+
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(ck_records_event(fx->rec, "test", "detail",
+		    &fx->h->fail), CK_OK);
+	seal(fx);
+	assert_int_equal(check(fx, &fx->key), CK_OK);
+	assert_int_equal(help_records_sql(fx->h, "DROP TRIGGER event_update;"
+	    "UPDATE event SET detail = 'x' WHERE seq = 1"), SQLITE_OK);
+	assert_int_equal(check(fx, &fx->key), CK_DAMAGED);
+	assert_non_null(strstr(fx->h->fail.why, "event 1 was edited"));
+	assert_int_equal(ck_records_begin(fx->rec, &fx->h->fail), CK_OK);
+	assert_int_equal(ck_seal_rows(&fx->p, fx->rec, &fx->key,
+	    &fx->h->fail), CK_OK);
+	ck_records_rollback(fx->rec);
+}
+
 static void
 another_key_is_damaged(void **state)
 {
@@ -231,6 +252,7 @@ main(void)
 		TEST(records_as_sealed_are_accepted),
 		TEST(records_without_a_seal_are_damaged),
 		TEST(an_edited_row_is_damaged),
+		TEST(an_edited_event_is_damaged),
 		TEST(another_key_is_damaged),
 		TEST(a_wrong_password_seals_nothing),
 		TEST(a_value_must_have_the_recorded_fingerprint),
