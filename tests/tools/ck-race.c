@@ -28,6 +28,7 @@
 #define CHECKERS 4
 #define ACTORS (WRITERS + READERS + CHECKERS)
 #define MAX_OUT 65536
+#define WORDS 3              /* of a command, at most */
 #define KEY_BYTES 54         /* clankie_op_ and 43 characters, and nothing */
 
 /* One process at a time. */
@@ -64,17 +65,18 @@ chance(uint64_t below)
 	return state % below;
 }
 
-/* The command of an actor at its step; NULL ends the words. */
+/* The command of an actor at its step; NULL ends the words when there are
+ * fewer. */
 static const char *const *
 command(size_t who, int step)
 {
-	static const char *const rotate[] = { "rotate", "--json", NULL };
-	static const char *const status[] = { "status", "--json", NULL };
-	static const char *const get[] = { "get", "--key", NULL };
-	static const char *const check[] = { "check", "--json", NULL };
-	static const char *const gate[] = { "check", "--startup", "--json",
-	    NULL };
-	static const char *const verify[] = { "precedence", "verify", NULL };
+	static const char *const rotate[WORDS] = { "rotate", "--json" };
+	static const char *const status[WORDS] = { "status", "--json" };
+	static const char *const get[WORDS] = { "get", "--key" };
+	static const char *const check[WORDS] = { "check", "--json" };
+	static const char *const gate[WORDS] = { "check", "--startup",
+	    "--json" };
+	static const char *const verify[WORDS] = { "precedence", "verify" };
 	static const char *const *const checks[] = { check, gate, verify };
 
 	if (who < WRITERS)
@@ -97,11 +99,7 @@ start(size_t who)
 {
 	struct actor *a = &actors[who];
 	const char *const *words = command(who, a->step);
-	char *argv[6] = { NULL };
 
-	argv[0] = strdup(program);
-	for (size_t i = 0; words[i] != NULL; i++)
-		argv[i + 1] = strdup(words[i]);
 	empty(a->out);
 	empty(a->err);
 	if ((a->pid = fork()) == -1)
@@ -110,11 +108,10 @@ start(size_t who)
 		if (dup2(fileno(a->out), STDOUT_FILENO) == -1 ||
 		    dup2(fileno(a->err), STDERR_FILENO) == -1)
 			_exit(126);
-		(void)execv(program, argv);
+		(void)execl(program, program, words[0], words[1], words[2],
+		    (char *)NULL);
 		_exit(127);
 	}
-	for (size_t i = 0; argv[i] != NULL; i++)
-		free(argv[i]);
 	a->began = ck_clock_mono_ms();
 	/* Half of the writers die, some of the others. */
 	a->dies = 0;
