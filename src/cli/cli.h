@@ -41,6 +41,7 @@ extern const size_t cli_verb_count;
 ck_err cmd_migrate(struct cli *cli, int argc, char **argv);
 ck_err cmd_get(struct cli *cli, int argc, char **argv);
 ck_err cmd_rotate(struct cli *cli, int argc, char **argv);
+ck_err cmd_restore(struct cli *cli, int argc, char **argv);
 ck_err cmd_authenticate(struct cli *cli, int argc, char **argv);
 ck_err cmd_check(struct cli *cli, int argc, char **argv);
 ck_err cmd_doctor(struct cli *cli, int argc, char **argv);

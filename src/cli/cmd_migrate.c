@@ -79,7 +79,7 @@ static ck_err
 rotate(struct cli *cli, struct ck_place *p, const struct ck_migrate_report *m,
     struct ck_rotate_report *ret)
 {
-	const struct ck_rotate_how how = { NULL, true, 1 };
+	const struct ck_rotate_how how = { NULL, true, m->generation };
 	struct ck_rotate_report report;
 	ck_err r;
 

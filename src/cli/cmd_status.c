@@ -70,11 +70,13 @@ static void
 next_lines(const struct ck_place *p, const struct ck_status *s,
     struct ck_buf *b)
 {
+	char command[CK_VIEW_COMMAND_SIZE];
+
 	ck_buf_text(b, "\n");
+	ck_view_command(&s->journal, command);
 	if (s->journal_open)
-		ck_buf_format(b, "next: finish the interrupted %s: "
-		    "clankie-keys %s %s\n", s->journal.operation,
-		    s->journal.operation, s->journal.credential);
+		ck_buf_format(b, "next: finish the interrupted %s: %s\n",
+		    s->journal.operation, command);
 	else if (trouble(s) != NULL)
 		ck_buf_format(b, "next: %s\n", trouble(s));
 	else if (!s->in_charge)

@@ -33,9 +33,13 @@ const struct verb cli_verbs[] = {
 	    "[--broker ...] [--login-password-fd N]",
 	    "write a credential to a descriptor", HEAP_VALUE, cmd_get },
 	{ "rotate", "rotate [CREDENTIAL] [--if-generation N] [--secret-fd N] "
+	    "[--login-password-fd N] | --keychain [--login-password-fd N]",
+	    "replace a migrated credential, or the keychain, by a new one",
+	    HEAP_BROKER, cmd_rotate },
+	{ "restore", "restore [CREDENTIAL] [--dry-run] [--broker ...] "
 	    "[--login-password-fd N]",
-	    "replace a migrated credential by a new one", HEAP_BROKER,
-	    cmd_rotate },
+	    "put a migrated credential back into the broker", HEAP_BROKER,
+	    cmd_restore },
 	{ "authenticate", "authenticate [CREDENTIAL] [--stream] "
 	    "[--broker ...] [--login-password-fd N]",
 	    "say whether what stands on standard input is the credential",

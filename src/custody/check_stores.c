@@ -269,8 +269,10 @@ ck_check_stores(struct ck_check *c)
 {
 	/* Between the steps of a migration or a way back the broker's copy is
 	 * no second bearer; journal-open says what goes on. */
+	const char *operation = c->v.journal.operation;
 	bool moving = c->viewed && c->v.journal_open &&
-	    strcmp(c->v.journal.operation, "rotate") != 0;
+	    (strcmp(operation, "migrate") == 0 ||
+	    strcmp(operation, "restore") == 0);
 
 	environment(c);
 	if (!c->in_charge)

@@ -24,20 +24,32 @@
 #define ITEM_LABEL_SIZE 128
 
 static ck_err
-scratch_names(const struct ck_place *p, const char *nonce,
+aside_names(const struct ck_place *p, const char *prefix, const char *nonce,
     char name[CK_PATH_MAX], char path[CK_PATH_MAX], struct ck_fail *fail)
 {
 	ck_err r;
 
-	if ((r = ck_path_format(name, fail, CK_SCRATCH_PREFIX "%s",
-	    nonce)) != CK_OK)
+	if ((r = ck_path_format(name, fail, "%s%s", prefix, nonce)) != CK_OK)
 		return r;
 	return ck_path_join(p->dir, name, path, fail);
 }
 
 ck_err
-ck_dedicated_discard(const struct ck_place *p, int dirfd, const char *nonce,
-    struct ck_fail *fail)
+ck_dedicated_scratch(const struct ck_place *p, const char *nonce,
+    char ret[CK_PATH_MAX], struct ck_fail *fail)
+{
+	char name[CK_PATH_MAX], path[CK_PATH_MAX];
+	ck_err r;
+
+	if ((r = aside_names(p, CK_SCRATCH_PREFIX, nonce, name, path,
+	    fail)) != CK_OK)
+		return r;
+	return ck_path_join(path, CK_KEYCHAIN_FILE, ret, fail);
+}
+
+ck_err
+ck_dedicated_discard(const struct ck_place *p, int dirfd, const char *prefix,
+    const char *nonce, struct ck_fail *fail)
 {
 	char name[CK_PATH_MAX], path[CK_PATH_MAX];
 	struct dirent *entry;
@@ -45,7 +57,8 @@ ck_dedicated_discard(const struct ck_place *p, int dirfd, const char *nonce,
 	int fd = -1, sys;
 	ck_err r;
 
-	if ((r = scratch_names(p, nonce, name, path, fail)) != CK_OK)
+	if ((r = aside_names(p, prefix, nonce, name, path,
+	    fail)) != CK_OK)
 		return r;
 	r = ck_io_open_dir(dirfd, name, path, CK_IO_OWNER, &fd, NULL, fail);
 	if (r == CK_NOSTORE)
@@ -94,9 +107,11 @@ ck_dedicated_build(const struct ck_place *p, int dirfd, const char *nonce,
 	int fd = -1;
 	ck_err r;
 
-	if ((r = scratch_names(p, nonce, name, path, fail)) != CK_OK ||
+	if ((r = aside_names(p, CK_SCRATCH_PREFIX, nonce, name, path,
+	    fail)) != CK_OK ||
 	    (r = ck_path_join(path, CK_KEYCHAIN_FILE, file, fail)) != CK_OK ||
-	    (r = ck_dedicated_discard(p, dirfd, nonce, fail)) != CK_OK)
+	    (r = ck_dedicated_discard(p, dirfd, CK_SCRATCH_PREFIX, nonce,
+	    fail)) != CK_OK)
 		return r;
 	item_label(p, label);
 	if ((r = ck_secret_random(SEAL_KEY_BYTES, &seal)) != CK_OK)
@@ -228,7 +243,8 @@ ck_dedicated_install(const struct ck_place *p, int dirfd, const char *nonce,
 	int sys;
 	ck_err r;
 
-	if ((r = scratch_names(p, nonce, name, path, fail)) != CK_OK)
+	if ((r = aside_names(p, CK_SCRATCH_PREFIX, nonce, name, path,
+	    fail)) != CK_OK)
 		return r;
 	sys = ck_platform_rename_new(dirfd, name, dirfd, CK_OPERATOR_DIR);
 	if (sys == EEXIST || sys == ENOTEMPTY)
@@ -237,6 +253,24 @@ ck_dedicated_install(const struct ck_place *p, int dirfd, const char *nonce,
 	if (sys != 0)
 		return ck_fail_sys(fail, sys, p->operator_dir,
 		    "take the new keychain into place");
+	return ck_io_sync(dirfd, p->dir, fail);
+}
+
+ck_err
+ck_dedicated_retire(const struct ck_place *p, int dirfd, const char *nonce,
+    struct ck_fail *fail)
+{
+	char name[CK_PATH_MAX], path[CK_PATH_MAX];
+	int sys;
+	ck_err r;
+
+	if ((r = aside_names(p, CK_RESTORED_PREFIX, nonce, name, path,
+	    fail)) != CK_OK)
+		return r;
+	sys = ck_platform_rename_new(dirfd, CK_OPERATOR_DIR, dirfd, name);
+	if (sys != 0 && sys != ENOENT)
+		return ck_fail_sys(fail, sys, p->operator_dir,
+		    "take the keychain out of its place");
 	return ck_io_sync(dirfd, p->dir, fail);
 }
 

@@ -228,6 +228,7 @@ static const struct row {
 	[CK_F_SYNCED_FOLDER] = { AT_LAST, { NULL, NULL }, NULL },
 	[CK_F_SECOND_CUSTODY] = { AT_ENVIRONMENT, { NULL, NULL }, NULL },
 	[CK_F_LEFTOVER] = { AT_REPAIR, { REPAIR, NULL }, NULL },
+	[CK_F_ASIDE] = { AT_REPAIR, { REPAIR, NULL }, NULL },
 	[CK_F_SECOND_LOGIN] = { AT_SECOND, {
 	    KEYS "keychain delete %P --service %v --account %a", NOBODYS },
 	    second_login },
@@ -244,6 +245,9 @@ static const struct row {
 	[CK_F_SERVICE_ENVIRONMENT] = { AT_ENVIRONMENT, { "kill %N",
 	    "take the variable away where that program gets it from, and "
 	    "start it again" }, NULL },
+	[CK_F_OLD_WORKER] = { AT_ENVIRONMENT, { "kill %N",
+	    "save its work first; then clankie-keys rotate, for it may have "
+	    "read the bearer" }, NULL },
 	[CK_F_STALE_INDEX] = { AT_REPAIR, { REPAIR, NULL }, NULL },
 	[CK_F_REMAINING_SECRETS] = { AT_LAST, { NULL, NULL }, NULL },
 	[CK_F_RECORDS_MISSING] = { AT_RECORDS, {

@@ -3,6 +3,7 @@
 #include "custody/migrate.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -214,7 +215,8 @@ keychain_sound(struct ck_migrate_run *run, struct ck_fail *fail)
 	if (p->broker_kind == CK_KIND_LOGIN_KEYCHAIN &&
 	    p->login_password == NULL)
 		return ck_login_status(&login, &st, fail);
-	if ((r = ck_unlock_place_get(p, &run->password, fail)) != CK_OK)
+	if ((r = ck_dedicated_look(p, &run->password, NULL, NULL,
+	    fail)) != CK_OK)
 		return r;
 	return ck_dedicated_prove(p, p->keychain, &run->password, NULL, fail);
 }
@@ -266,27 +268,58 @@ no_second_bearer(struct ck_migrate_run *run, struct ck_fail *fail)
 	return CK_DECIDE;
 }
 
-static void
+struct moved {
+	const char *credential;
+	uint64_t generation;
+};
+
+static ck_err
+last_moved(void *arg, const struct ck_rec_event *event)
+{
+	static const char words[] = CK_MIGRATED_GENERATION;
+	struct moved *m = arg;
+	size_t n = strlen(m->credential);
+
+	if (strcmp(event->what, CK_MIGRATED_EVENT) == 0 &&
+	    strncmp(event->detail, m->credential, n) == 0 &&
+	    event->detail[n] == ' ' && strncmp(event->detail + n + 1, words,
+	    sizeof(words) - 1) == 0)
+		m->generation = strtoull(event->detail + n + sizeof(words),
+		    NULL, 10);
+	return CK_OK;
+}
+
+static ck_err
 report(struct ck_migrate_run *run, enum ck_migrate_end end,
-    struct ck_migrate_report *ret)
+    struct ck_migrate_report *ret, struct ck_fail *fail)
 {
 	struct ck_place *p = run->p;
+	struct moved moved = { p->credential, 1 };
+	struct ck_migrate_report made;
 	struct ck_rec_credential row;
+	ck_err r;
 
-	memset(ret, 0, sizeof(*ret));
-	ret->end = end;
-	ret->broker_kind = p->broker_kind;
-	ret->copies = run->pf.ncopies;
-	memcpy(ret->broker, p->broker, sizeof(ret->broker));
-	memcpy(ret->keychain, p->keychain, sizeof(ret->keychain));
-	memcpy(ret->rules, p->rules, sizeof(ret->rules));
-	if (end != CK_MIGRATE_PLANNED && run->v.rec != NULL &&
-	    ck_records_credential_get(run->v.rec, p->credential, &row,
-	    NULL) == CK_OK)
-		memcpy(ret->fingerprint, row.fingerprint,
-		    sizeof(ret->fingerprint));
-	ret->sandbox_known = ck_settings_worker_sandbox(p->settings,
-	    &ret->sandbox, NULL) == CK_OK;
+	memset(&made, 0, sizeof(made));
+	made.end = end;
+	made.broker_kind = p->broker_kind;
+	made.copies = run->pf.ncopies;
+	memcpy(made.broker, p->broker, sizeof(made.broker));
+	memcpy(made.keychain, p->keychain, sizeof(made.keychain));
+	memcpy(made.rules, p->rules, sizeof(made.rules));
+	if (end != CK_MIGRATE_PLANNED) {
+		if ((r = ck_records_credential_get(run->v.rec, p->credential,
+		    &row, fail)) != CK_OK ||
+		    (r = ck_records_event_each(run->v.rec, last_moved, &moved,
+		    fail)) != CK_OK)
+			return r;
+		memcpy(made.fingerprint, row.fingerprint,
+		    sizeof(made.fingerprint));
+		made.generation = moved.generation;
+	}
+	made.sandbox_known = ck_settings_worker_sandbox(p->settings,
+	    &made.sandbox, NULL) == CK_OK;
+	*ret = made;
+	return CK_OK;
 }
 
 ck_err
@@ -322,7 +355,7 @@ ck_migrate(struct ck_place *p, const struct ck_migrate_how *how,
 		    (r = no_second_bearer(&run, fail)) != CK_OK)
 			goto out;
 	}
-	report(&run, end, ret);
+	r = report(&run, end, ret, fail);
 	goto out;
 locked_out:
 	/* Nothing was begun; a directory of this run's own goes again. */

@@ -10,6 +10,10 @@
 
 #define CK_MIGRATE_OPERATION "migrate"
 
+/* The last event of a migration; its detail is "NAME generation N". */
+#define CK_MIGRATED_EVENT "migrate-finished"
+#define CK_MIGRATED_GENERATION "generation "
+
 /* What the journal says has been reached. */
 enum ck_migrate_step {
 	CK_STEP_BEGUN = 1,      /* journal row */

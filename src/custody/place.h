@@ -23,6 +23,7 @@
 #define CK_INDEX_ACCOUNT "__index__"
 #define CK_OWN_SERVICE "bot.clankie.custody"
 #define CK_UNLOCK_ACCOUNT "operator-keychain"
+#define CK_PENDING_ACCOUNT "operator-keychain-pending"
 #define CK_SEAL_ACCOUNT "seal-key"
 
 #define CK_OPERATOR_DIR "operator"

@@ -73,9 +73,8 @@ compare(const struct ck_place *p, struct ck_records *rec,
  * looks at the records see no rotation between them, they do not fit.
  */
 static ck_err
-read_sealed(const struct ck_place *p, struct ck_records *rec,
-    const struct ck_secret *password, struct ck_secret *ret,
-    struct ck_fail *fail)
+from_dedicated(const struct ck_place *p, struct ck_records *rec,
+    struct ck_secret *ret, struct ck_fail *fail)
 {
 	struct ck_secret value = CK_SECRET_INIT, key = CK_SECRET_INIT;
 	struct look seen, before;
@@ -87,7 +86,7 @@ read_sealed(const struct ck_place *p, struct ck_records *rec,
 	for (int i = 0; i < LOOKS_MAX && r == CK_DAMAGED; i++) {
 		ck_secret_wipe(&value);
 		ck_secret_wipe(&key);
-		if ((r = ck_dedicated_read_both(p, password, &value, &key,
+		if ((r = ck_dedicated_look(p, NULL, &value, &key,
 		    fail)) != CK_OK)
 			break;
 		r = compare(p, rec, &key, &value, &seen, &sealed, fail);
@@ -100,24 +99,6 @@ read_sealed(const struct ck_place *p, struct ck_records *rec,
 		ck_secret_move(ret, &value);
 	ck_secret_wipe(&value);
 	ck_secret_wipe(&key);
-	return r;
-}
-
-static ck_err
-from_dedicated(const struct ck_place *p, struct ck_records *rec,
-    struct ck_secret *ret, struct ck_fail *fail)
-{
-	struct ck_secret password = CK_SECRET_INIT;
-	ck_err r;
-
-	if ((r = ck_unlock_place_get(p, &password, fail)) != CK_OK) {
-		if (r == CK_NOSTORE)
-			ck_fail_next(fail, "without it the dedicated keychain "
-			    "%s cannot be opened", p->keychain);
-		return r;
-	}
-	r = read_sealed(p, rec, &password, ret, fail);
-	ck_secret_wipe(&password);
 	return r;
 }
 
@@ -162,17 +143,15 @@ static ck_err
 credential_known(const struct ck_view *v, const struct ck_place *p,
     struct ck_fail *fail)
 {
-	struct ck_secret password = CK_SECRET_INIT, key = CK_SECRET_INIT;
+	struct ck_secret key = CK_SECRET_INIT;
 	struct look seen;
 	bool sealed;
 	ck_err r = CK_OK;
 
 	if (v->known || v->rec == NULL || !ck_view_is_dedicated(v))
 		return CK_OK;
-	if (ck_unlock_place_get(p, &password, NULL) == CK_OK &&
-	    ck_dedicated_read_both(p, &password, NULL, &key, NULL) == CK_OK)
+	if (ck_dedicated_look(p, NULL, NULL, &key, NULL) == CK_OK)
 		r = compare(p, v->rec, &key, NULL, &seen, &sealed, fail);
-	ck_secret_wipe(&password);
 	ck_secret_wipe(&key);
 	if (r == CK_DAMAGED)
 		return r;
@@ -180,17 +159,20 @@ credential_known(const struct ck_view *v, const struct ck_place *p,
 	    "is no credential that the records know");
 }
 
-/* One try, from one look at records and places. */
+/* One try, from one look at records and places.  *ret_there: the dedicated
+ * file was. */
 static ck_err
 resolve_once(struct ck_place *p, const char *reader, struct ck_secret *ret,
-    struct ck_resolved *ret_where, struct ck_fail *fail)
+    struct ck_resolved *ret_where, bool *ret_there, struct ck_fail *fail)
 {
 	struct ck_view v = CK_VIEW_INIT;
 	ck_err r;
 
 	memset(ret_where, 0, sizeof(*ret_where));
+	*ret_there = false;
 	if ((r = ck_view_open(p, CK_REC_READ, &v, fail)) != CK_OK)
 		return r;
+	*ret_there = v.dedicated;
 	if ((r = reader_known(&v, reader, fail)) != CK_OK ||
 	    (r = credential_known(&v, p, fail)) != CK_OK)
 		goto out;
@@ -218,34 +200,52 @@ out:
 	return r;
 }
 
+/*
+ * Is r no answer, because the credential moved between our look at the places
+ * and our reading?  Then the broker had it no more, or the dedicated keychain
+ * did not.  *ret_again tells; what is to be said otherwise is the result.
+ */
+static ck_err
+moved(const struct ck_place *p, const struct ck_resolved *where, bool there,
+    ck_err r, bool *ret_again, struct ck_fail *fail)
+{
+	struct ck_fail late = CK_FAIL_INIT;
+	bool now = there;
+	ck_err seen;
+
+	if (r == CK_OK || (r != CK_ABSENT && !there))
+		return r;
+	seen = ck_place_dedicated(p, &now, &late);
+	*ret_again = seen == CK_OK && now != there;
+	if (seen == CK_OK || where->kind == CK_KIND_DEDICATED)
+		return r;
+	if (fail != NULL)
+		*fail = late;
+	return seen;
+}
+
 ck_err
 ck_resolve(struct ck_place *p, const char *reader, struct ck_secret *ret,
     struct ck_resolved *ret_where, struct ck_fail *fail)
 {
 	struct ck_resolved where;
-	bool appeared = false;
-	ck_err r = CK_READONLY;
+	bool again = true, begun = false, there;
+	ck_err r = CK_INTERNAL;
 
-	/* A writer that is killed leaves records that only an opening mends, at
-	 * any time between our opening them and our looking into them. */
-	for (int i = 0; i < LOOKS_MAX && r == CK_READONLY; i++)
-		r = resolve_once(p, reader, ret, &where, fail);
-	/* A migration may have begun just now and stored its password. */
-	if (r == CK_NOSTORE && where.kind != CK_KIND_DEDICATED)
-		r = resolve_once(p, reader, ret, &where, fail);
-	/* A migration may have moved the credential between our look at the
-	 * places and our reading of the broker: then it is not absent. */
-	if (r == CK_ABSENT && where.kind != CK_KIND_DEDICATED) {
-		struct ck_fail late = CK_FAIL_INIT;
-		ck_err seen = ck_place_dedicated(p, &appeared, &late);
-
-		if (seen != CK_OK) {
-			if (fail != NULL)
-				*fail = late;
-			return seen;
-		}
-		if (appeared)
-			r = resolve_once(p, reader, ret, &where, fail);
+	for (int i = 0; i < LOOKS_MAX && again; i++) {
+		r = resolve_once(p, reader, ret, &where, &there, fail);
+		/* A writer that is killed leaves records that only an opening
+		 * mends, at any time between our opening them and our looking
+		 * into them. */
+		if ((again = r == CK_READONLY))
+			continue;
+		/* A migration may have begun just now and stored its
+		 * password. */
+		if (r == CK_NOSTORE && where.kind != CK_KIND_DEDICATED &&
+		    !begun)
+			again = begun = true;
+		else
+			r = moved(p, &where, there, r, &again, fail);
 	}
 	if (r != CK_OK)
 		return r;

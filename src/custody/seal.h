@@ -54,6 +54,16 @@ CK_MUST_USE ck_err ck_seal_value(const struct ck_place *p,
     struct ck_records *rec, const struct ck_secret *key,
     const struct ck_secret *value, struct ck_fail *fail);
 
+/*
+ * Where every change of what the dedicated keychain holds begins, under the
+ * custody lock: unlock password, value and seal key are read, and fit the
+ * records (ck_seal_check(), ck_seal_value()).
+ */
+CK_MUST_USE ck_err ck_seal_open(const struct ck_place *p,
+    struct ck_records *rec, struct ck_secret *ret_password,
+    struct ck_secret *ret_value, struct ck_secret *ret_key,
+    struct ck_fail *fail);
+
 /* The setting that holds, while a rotation is under way, the fingerprint of
  * the value it brings in. */
 #define CK_SEAL_NEXT_SETTING "rotate.fingerprint"

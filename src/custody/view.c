@@ -2,7 +2,9 @@
 /* Records and places, read together; see view.h. */
 #include "custody/view.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <openssl/rand.h>
 
@@ -120,8 +122,9 @@ view_once(struct ck_place *p, enum ck_rec_how how, struct ck_view *ret,
 	if (r == CK_OK)
 		r = read_records(p, &v, fail);
 	/* The records may have been read after a migration took the file into
-	 * place, and the file been looked for before. */
-	if (r == CK_OK && !v.dedicated)
+	 * place, or a restore out of it, and the file been looked for before. */
+	if (r == CK_OK && (!v.dedicated || (v.known &&
+	    v.row.state == CK_STATE_BROKER)))
 		r = ck_place_dedicated(p, &v.dedicated, fail);
 out:
 	if (r == CK_OK)
@@ -191,17 +194,62 @@ ck_view_nonce(char ret[33], struct ck_fail *fail)
 }
 
 ck_err
+ck_view_lock(struct ck_place *p, struct ck_view *v, int *ret_lock,
+    struct ck_fail *fail)
+{
+	int lock = -1;
+	ck_err r;
+
+	if ((r = ck_place_lock(p, v->dirfd, &lock, fail)) != CK_OK)
+		return r;
+	ck_view_close(v);
+	*ret_lock = lock;
+	return ck_view_open(p, CK_REC_WRITE, v, fail);
+}
+
+ck_err
+ck_view_note_file(const struct ck_place *p, struct ck_records *rec,
+    struct ck_fail *fail)
+{
+	struct ck_rec_store store;
+	struct stat st;
+	ck_err r;
+
+	if ((r = ck_records_store_by_kind(rec, CK_KIND_DEDICATED, &store,
+	    fail)) != CK_OK)
+		return r;
+	if (lstat(p->keychain, &st) != 0)
+		return ck_fail_set(fail, CK_CHANGED, p->keychain,
+		    "disappeared while it was changed");
+	store.device = (uint64_t)st.st_dev;
+	store.inode = (uint64_t)st.st_ino;
+	return ck_records_store_put(rec, &store, NULL, fail);
+}
+
+void
+ck_view_command(const struct ck_rec_journal *j,
+    char ret[CK_VIEW_COMMAND_SIZE])
+{
+	(void)snprintf(ret, CK_VIEW_COMMAND_SIZE, "clankie-keys %s%s%s",
+	    j->operation, j->credential[0] == '\0' ? "" : " ",
+	    j->credential);
+}
+
+ck_err
 ck_view_unhindered(const struct ck_view *v, const struct ck_place *p,
     const char *operation, struct ck_fail *fail)
 {
-	if (!v->journal_open ||
-	    (strcmp(v->journal.operation, operation) == 0 &&
-	    strcmp(v->journal.credential, p->credential) == 0))
+	const struct ck_rec_journal *j = &v->journal;
+	char command[CK_VIEW_COMMAND_SIZE];
+	bool whole = j->credential[0] == '\0';
+
+	if (!v->journal_open || (strcmp(j->operation, operation) == 0 &&
+	    (whole || strcmp(j->credential, p->credential) == 0)))
 		return CK_OK;
+	ck_view_command(j, command);
 	(void)ck_fail_set(fail, CK_BUSY, p->dir,
-	    "an earlier %s of %s was not finished", v->journal.operation,
-	    v->journal.credential);
-	ck_fail_next(fail, "clankie-keys %s %s", v->journal.operation,
-	    v->journal.credential);
+	    "an earlier %s%s%s was not finished", j->operation,
+	    whole ? "" : " of ", j->credential);
+	ck_fail_next(fail, "%s", command);
 	return CK_BUSY;
 }

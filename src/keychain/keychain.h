@@ -147,6 +147,28 @@ CK_MUST_USE ck_err kc_set_attribute(struct kc *kc,
     const struct kc_record *item, uint32_t attr, struct ck_span value,
     int64_t now, struct ck_fail *fail);
 
+/*
+ * --- From one file into a new one (keychain_carry.c): both unlocked. ---
+ */
+
+/*
+ * Can every record of the file be carried?  CK_UNSUPPORTED names the table
+ * that holds something else than generic passwords and their keys, or the
+ * item that is of no known kind.  Verifies everything first (CK_DAMAGED).
+ */
+CK_MUST_USE ck_err kc_can_carry(struct kc *kc, struct ck_fail *fail);
+
+/* A generic password of from into to (of kc_create()): every attribute, both
+ * dates and the access list as they are; new label bytes, key and IVs.  The
+ * two files must be of one version. */
+CK_MUST_USE ck_err kc_carry(struct kc *from, const struct kc_record *item,
+    struct kc *to, struct ck_fail *fail);
+
+/* Every item of a is in b with the same attributes, access list and secret,
+ * and there are no others.  CK_DAMAGED names b. */
+CK_MUST_USE ck_err kc_same_items(struct kc *a, struct kc *b,
+    struct ck_fail *fail);
+
 /* Remove an item and its key; needs no password, as on macOS.  An item
  * without a key goes too. */
 CK_MUST_USE ck_err kc_delete(struct kc *kc, const struct kc_record *item,

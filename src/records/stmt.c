@@ -94,6 +94,7 @@ static const char *const texts[CK_ST_COUNT] = {
 	[CK_ST_SEAL_GET] = "SELECT mac FROM seal WHERE generation = ?1",
 	[CK_ST_SEAL_PUT] = "INSERT INTO seal (generation, mac) VALUES (?1, ?2)"
 	    " ON CONFLICT (generation) DO UPDATE SET mac = ?2",
+	[CK_ST_SEAL_CLEAR] = "DELETE FROM seal",
 	[CK_ST_SEAL_DROP] = "DELETE FROM seal WHERE generation <> ?1"
 	    " AND generation <> ?1 - 1",
 

@@ -243,6 +243,43 @@ the_next_value_is_valid_while_its_rotation_is_open(void **state)
 	assert_int_equal(check_value(fx), CK_DAMAGED);
 }
 
+/* As long as the keychain has its name the sealed records and its value are
+ * held to the same, whatever a restore has come to. */
+static void
+a_restore_needs_seal_and_value_to_its_end(void **state)
+{
+	struct fixture *fx = *state;
+	struct ck_fail *fail = &fx->h->fail;
+	char print[CK_FINGERPRINT_SIZE];
+	struct ck_rec_credential row;
+
+	assert_int_equal(ck_dedicated_print(&fx->key, &fx->value, print,
+	    fail), CK_OK);
+	record(fx, print);
+	assert_int_equal(ck_records_credential_get(fx->rec, "operator", &row,
+	    fail), CK_OK);
+	row.state = CK_STATE_RESTORING;
+	assert_int_equal(ck_records_credential_put(fx->rec, &row, fail),
+	    CK_OK);
+	assert_int_equal(check(fx, &fx->key), CK_DAMAGED);
+	seal(fx);
+	assert_int_equal(check(fx, &fx->key), CK_OK);
+	assert_int_equal(check_value(fx), CK_OK);
+	assert_int_equal(ck_records_precedence_broker(fx->rec, "operator", 1,
+	    fail), CK_OK);
+	row.state = CK_STATE_BROKER;
+	assert_int_equal(ck_records_credential_put(fx->rec, &row, fail),
+	    CK_OK);
+	assert_int_equal(check(fx, &fx->key), CK_DAMAGED);
+	seal(fx);
+	assert_int_equal(check(fx, &fx->key), CK_OK);
+	assert_int_equal(check_value(fx), CK_OK);
+	row.fingerprint[0] = '\0';
+	assert_int_equal(ck_records_credential_put(fx->rec, &row, fail),
+	    CK_OK);
+	assert_int_equal(check_value(fx), CK_DAMAGED);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int
@@ -257,6 +294,7 @@ main(void)
 		TEST(a_wrong_password_seals_nothing),
 		TEST(a_value_must_have_the_recorded_fingerprint),
 		TEST(the_next_value_is_valid_while_its_rotation_is_open),
+		TEST(a_restore_needs_seal_and_value_to_its_end),
 	};
 
 	if (ck_secret_heap_init((size_t)512 << 10, NULL) != CK_OK)
