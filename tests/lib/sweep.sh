@@ -2,10 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # An operation that is stopped at every call that changes something on disk;
-# read behind custody.sh and inject.sh.
+# read behind custody.sh and inject.sh.  sweep_verbs.sh knows the operations.
 #
-#	s_verbs              every operation, one a line
-#	s_built VERB         fails when this program does not have it
 #	s_ready VERB BROKER  a home in which it can run, with a "file" or a
 #	                     "keychain" as broker; it is kept (i_keep)
 #	s_sweep FAULT MOST [CALLS]   stop it: kill, EIO, ENOSPC, EINTR, EACCES or
@@ -15,35 +13,9 @@
 # After each stop law 3 has to hold: get gives a value that may be, exactly one
 # place is recorded, every other copy is equal.  Then the same command is run
 # again and has to finish.
-#
-# To add an operation: its name in s_verbs, how to ask for it in s_built, and
-# s_ready_NAME, which sets $S_WORDS, the command.  If something is to be said
-# about it that is not so of every operation: s_stopped_NAME and s_done_NAME,
-# which call why.
 # shellcheck disable=SC2154  # status is set by i_inject
 
-s_verbs() {
-	printf '%s\n' migrate migrate_again rotate rotate_keychain restore \
-	    reset repair protect
-}
-
-s_has_verb() {
-	"$CK" --help | grep -q "^  $1 "
-}
-
-s_has_option() { # verb, option
-	s_has_verb "$1" && "$CK" "$1" --help | grep -q -e "$2"
-}
-
-s_built() {
-	case $1 in
-	migrate_again) s_has_verb migrate ;;
-	rotate_keychain) s_has_option rotate '--keychain' ;;
-	repair) s_has_option check '--repair' ;;
-	*) s_has_verb "$1" ;;
-	esac
-}
-
+. "$(dirname "$0")/../lib/sweep_verbs.sh"
 s_turn=0
 
 why() {
@@ -80,65 +52,6 @@ s_ready() {
 # shellcheck disable=SC2086  # words
 s_migrated() {
 	"$CK" migrate $S_LOGIN 3<"$PW" >"$T_TMP/null"
-}
-
-s_ready_migrate() {
-	S_WORDS="migrate $S_LOGIN"
-}
-
-# Killed once already, before the call $S_FIRST; by default the one that gives
-# the complete keychain its name.  A power cut may undo what that run did, too.
-# shellcheck disable=SC2086  # words
-s_ready_migrate_again() {
-	S_WORDS="migrate $S_LOGIN"
-	S_BEGUN=1
-	i_keep
-	s_call=${S_FIRST:-$(s_points | grep '^renameat2 ' | tail -n 1)}
-	i_back
-	i_record "${s_call% *}:signal=KILL:when=${s_call#* }" \
-	    "$CK" $S_WORDS 3<"$PW"
-	[ -n "${S_FIRST:-}" ] || { [ ! -e "$DEDICATED" ] &&
-	    [ -n "$(find "$KEYS" -name 'scratch-*')" ]; }
-}
-
-s_ready_rotate() {
-	S_WORDS="rotate $S_PASS"
-	S_VALUES=new
-	s_migrated
-}
-
-s_ready_rotate_keychain() {
-	S_WORDS="rotate --keychain $S_PASS"
-	s_migrated
-}
-
-# Twice is once too often: then there is nothing to restore.
-s_ready_restore() {
-	S_WORDS="restore $S_PASS"
-	S_AGAIN='0 23'
-	s_migrated
-}
-
-s_ready_reset() {
-	S_WORDS="reset --confirm $S_PASS"
-	S_VALUES=lost
-	s_migrated || return 1
-	if [ "$S_STORE" = file ]; then
-		rm "$UNLOCK"
-	else
-		"$CK" keychain delete "$LOGIN" --service bot.clankie.custody \
-		    --account operator-keychain >/dev/null
-	fi
-}
-
-s_ready_repair() {
-	S_WORDS="check --repair $S_PASS"
-	s_migrated && rm "$KEYS/worker.sb"
-}
-
-s_ready_protect() {
-	S_WORDS="protect add $T_HOME/notes $S_PASS"
-	s_migrated && mkdir -m 0700 "$T_HOME/notes"
 }
 
 # The command; with a fault, or seen by a tracer.
@@ -232,17 +145,21 @@ s_copies() {
 # Exactly one place is recorded, and it is there.
 s_places() {
 	{ [ -e "$KEYS/custody.db" ] && t_find_tool sqlite3; } || return 0
-	s_recorded=$(s_sql "SELECT ifnull((SELECT state FROM credential
-	    WHERE name = 'operator'), 'nothing'), (SELECT count(DISTINCT path)
+	s_recorded=$(s_sql "SELECT ifnull((SELECT group_concat(DISTINCT kind)
 	    FROM reader_order WHERE rank = 0 AND credential = 'operator'),
-	    (SELECT count(*) FROM journal)")
+	    'nowhere'), (SELECT count(*) FROM journal)")
 	case $s_recorded in
-	'nothing|0|0' | 'migrating|1|'[01] | 'broker|1|'[01]) ;;
-	'dedicated|1|'[01] | 'restoring|1|'[01])
-		[ -e "$DEDICATED" ] || [ "$S_VERB" = restore ] ||
-		    why "$1: the records say $s_recorded, there is no file"
+	'nowhere|0') ;;
+	'dedicated|'[01])
+		# What is lost may be on its way to where it is kept.
+		[ -e "$DEDICATED" ] || [ "$S_VALUES" = lost ] ||
+		    why "$1: recorded is the keychain, there is no file"
 		;;
-	*) why "$1: recorded: state, places, journal: $s_recorded" ;;
+	'file-broker|'[01] | 'login-keychain|'[01])
+		[ -n "$(s_broker_copy)" ] ||
+		    why "$1: recorded is the broker, and it has no bearer"
+		;;
+	*) why "$1: recorded places, open operations: $s_recorded" ;;
 	esac
 }
 
@@ -267,87 +184,6 @@ s_has() { # function
 s_stopped() {
 	s_law3 stopped
 	! s_has "s_stopped_$S_VERB" || "s_stopped_$S_VERB"
-}
-
-# The broker is not edited before the dedicated file has its name.
-s_stopped_migrate() {
-	[ -e "$DEDICATED" ] || [ -n "$(s_broker_copy)" ] ||
-	    why 'stopped: the broker was edited too early'
-}
-
-s_stopped_migrate_again() {
-	s_stopped_migrate
-}
-
-s_stopped_rotate() {
-	cp "$T_TMP/value" "$T_TMP/value.stopped"
-	s_generation=$(s_status generation)
-	case $s_generation in
-	1 | 2) ;;
-	*) why "generation $s_generation after one rotation" ;;
-	esac
-	if [ "$s_generation" -eq 2 ]; then
-		! cmp -s "$T_TMP/value" "$BEARER" ||
-		    why 'the records are ahead of the keychain'
-	elif ! cmp -s "$T_TMP/value" "$BEARER"; then
-		[ "$(s_status unfinished)" = rotate ] ||
-		    why 'a new value and no open operation'
-	fi
-}
-
-# The next rotation finishes the interrupted one, or is one of its own.
-s_done_rotate() {
-	s_to=$("$T_TOOLS/ck-json" generation <"$T_TMP/again")
-	[ "$s_to" = "$(s_status generation)" ] ||
-	    why 'rotate and status name two generations'
-	case $("$T_TOOLS/ck-json" outcome <"$T_TMP/again") in
-	resumed)
-		cmp -s "$T_TMP/value.stopped" "$T_TMP/value" ||
-		    why 'resumed, and yet another value'
-		[ "$s_generation:$s_to" = 1:2 ] ||
-		    why 'resumed at a wrong generation'
-		;;
-	rotated)
-		! cmp -s "$T_TMP/value.stopped" "$T_TMP/value" ||
-		    why 'rotated, and yet the same value'
-		[ "$s_to" -eq $((s_generation + 1)) ] ||
-		    why 'rotated by more than one'
-		[ "$s_generation" -eq 2 ] ||
-		    cmp -s "$T_TMP/value.stopped" "$BEARER" ||
-		    why 'a value that was in force was replaced unsaid'
-		;;
-	*) why "the second rotate says $(cat "$T_TMP/again")" ;;
-	esac
-}
-
-s_done_migrate() {
-	grep -qE '"outcome":"(migrated|resumed|already)"' "$T_TMP/again" ||
-	    why "the second migrate says $(cat "$T_TMP/again")"
-	[ "$(s_status rules_state)" = match ] ||
-	    why 'the rules are not what the records give'
-}
-
-s_done_migrate_again() {
-	s_done_migrate
-}
-
-s_done_restore() {
-	[ ! -e "$DEDICATED" ] || why 'restored, and yet the keychain is there'
-	[ -n "$(s_broker_copy)" ] || why 'the broker has no bearer'
-}
-
-s_done_reset() {
-	[ -s "$T_TMP/value" ] || why 'there is still no value'
-	! cmp -s "$T_TMP/value" "$BEARER" || why 'the old value came back'
-}
-
-s_done_repair() {
-	[ -e "$KEYS/worker.sb" ] || why 'the rules were not made again'
-}
-
-s_done_protect() {
-	[ "$(s_sql "SELECT count(*) FROM protected
-	    WHERE path = '$T_HOME/notes'")" -ge 1 ] || why 'it is not protected'
 }
 
 # The broker holds everything but the bearer, as it was.
@@ -388,7 +224,10 @@ s_again() {
 	esac
 	s_law3 again
 	[ "$(s_status unfinished)" = null ] || why 'an operation is still open'
-	[ "$S_VERB" = restore ] || s_custody
+	case $S_VERB in
+	restore*) ;;
+	*) s_custody ;;
+	esac
 	! s_has "s_done_$S_VERB" || "s_done_$S_VERB"
 	s_left=$(s_strays)
 	! grep -q '"outcome":"already"' "$T_TMP/again" ||
