@@ -211,11 +211,13 @@ sealed(const struct ck_place *p, struct ck_old *old,
     const struct ck_secret *key, bool *ret, struct ck_fail *fail)
 {
 	struct ck_fail why = CK_FAIL_INIT;
+	struct ck_anchor anchor;
 	ck_err r;
 
-	if ((r = ck_records_begin(old->rec, &why)) == CK_OK) {
+	if ((r = ck_unlock_place_read(p, NULL, &anchor, &why)) == CK_OK &&
+	    (r = ck_records_begin(old->rec, &why)) == CK_OK) {
 		if ((r = ck_records_check(old->rec, &why)) == CK_OK)
-			r = ck_seal_check(p, old->rec, key, &why);
+			r = ck_seal_check(p, old->rec, key, &anchor, &why);
 		ck_records_rollback(old->rec);
 	}
 	*ret = r == CK_OK;

@@ -222,7 +222,7 @@ proved(const struct write *w, struct ck_records *rec, struct ck_fail *fail)
 	ck_err r;
 
 	if ((r = ck_records_check(rec, fail)) != CK_OK ||
-	    (r = ck_seal_check(w->p, rec, w->key, fail)) != CK_OK)
+	    (r = ck_seal_check(w->p, rec, w->key, NULL, fail)) != CK_OK)
 		return r;
 	for (size_t i = 0; i < w->items->n; i++) {
 		const struct ck_rec_credential *c = &w->items->at[i];
