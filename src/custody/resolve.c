@@ -161,6 +161,7 @@ credential_known(const struct ck_view *v, const struct ck_place *p,
 
 /* Where things stood when a try began. */
 struct scene {
+	bool seen;                       /* they could be looked at */
 	bool file, item, known;
 	enum ck_rec_state state;
 	uint64_t generation;
@@ -173,6 +174,7 @@ scene_of(const struct ck_view *v)
 	struct scene ret;
 
 	memset(&ret, 0, sizeof(ret));
+	ret.seen = true;
 	ret.file = v->dedicated;
 	ret.item = v->item;
 	ret.known = v->known;
@@ -280,7 +282,8 @@ ck_resolve(struct ck_place *p, const char *reader, struct ck_secret *ret,
 		 * mends, at any time between our opening them and our looking
 		 * into them. */
 		again = r == CK_READONLY;
-		if (r != CK_OK && !again)
+		/* Nobody waits twice for the same lock. */
+		if (r != CK_OK && r != CK_BUSY && then.seen && !again)
 			r = moved(p, &where, &then, r, &again, fail);
 	}
 	if (r != CK_OK)
