@@ -202,6 +202,7 @@ beside_the_keychain(const struct ck_place *p, struct ck_records *rec,
 
 /* Where things stood when a try began. */
 struct scene {
+	bool seen;                       /* they could be looked at */
 	bool file, item, known;
 	enum ck_rec_state state;
 	uint64_t generation;
@@ -214,6 +215,7 @@ scene_of(const struct ck_view *v)
 	struct scene ret;
 
 	memset(&ret, 0, sizeof(ret));
+	ret.seen = true;
 	ret.file = v->dedicated;
 	ret.item = v->item;
 	ret.known = v->known;
@@ -328,7 +330,8 @@ ck_resolve(struct ck_place *p, const char *reader, struct ck_secret *ret,
 		 * mends, at any time between our opening them and our looking
 		 * into them. */
 		again = r == CK_READONLY;
-		if (r != CK_OK && !again)
+		/* Nobody waits twice for the same lock. */
+		if (r != CK_OK && r != CK_BUSY && then.seen && !again)
 			r = moved(p, &where, &then, r, &again, fail);
 	}
 	if (r != CK_OK)

@@ -11,6 +11,7 @@
 
 #include "base/io.h"
 #include "custody/broker.h"
+#include "custody/joined.h"
 #include "custody/preflight.h"
 #include "custody/rules.h"
 #include "custody/seal.h"
@@ -254,6 +255,9 @@ report(struct ck_restore_run *run, enum ck_restore_end end,
 	memcpy(made.broker, p->broker, sizeof(made.broker));
 	memcpy(made.keychain, p->keychain, sizeof(made.keychain));
 	memcpy(made.rules, p->rules, sizeof(made.rules));
+	if (run->v.rec != NULL && (r = ck_joined_others(p, run->v.rec,
+	    &made.stays, fail)) != CK_OK)
+		return r;
 	if ((r = is_covered(run, &made.covered, fail)) == CK_OK)
 		*ret = made;
 	return r;

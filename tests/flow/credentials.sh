@@ -122,6 +122,8 @@ run "$CK" get
 expect_out_is "$T_TMP/bearer.2"
 
 t_case 'back, while the other stays'
+run "$CK" restore last --dry-run
+expect_out_has 'the keychain stays for the other credentials'
 run "$CK" restore last
 expect_status 0
 expect_out_has 'clankie-keys migrate last'
