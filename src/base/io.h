@@ -52,7 +52,8 @@ CK_MUST_USE ck_err ck_io_open_dir(int dirfd, const char *name,
     struct ck_fail *fail);
 
 /* mkdir with exactly mode, whatever the umask; an existing one is CK_OK and
- * left as it is (open it with rules to judge it).  The parent is synced. */
+ * left as it is (open it with rules to judge it).  The parent is synced in
+ * both cases: the name is then safe from a power cut. */
 CK_MUST_USE ck_err ck_io_make_dir(int dirfd, const char *name,
     const char *shown, mode_t mode, struct ck_fail *fail);
 
@@ -110,10 +111,13 @@ CK_MUST_USE ck_err ck_io_remove(int dirfd, const char *name,
  */
 CK_MUST_USE ck_err ck_io_sweep(int dirfd, const char *prefix,
     const char *shown, struct ck_fail *fail);
+/* How many files ck_io_sweep() would remove. */
+CK_MUST_USE ck_err ck_io_left(int dirfd, const char *prefix,
+    const char *shown, size_t *ret, struct ck_fail *fail);
 
 /*
  * Take flock(LOCK_EX) on dirfd/name, created 0600 when missing, waiting at
- * most wait_ms.  CK_BUSY when somebody keeps it.  The descriptor holds the
+ * most wait_ms.  CK_BUSY when somebody keeps it, named if the system tells.  The descriptor holds the
  * lock until it is closed.  Retries when the file was removed meanwhile.
  */
 CK_MUST_USE ck_err ck_io_lock(int dirfd, const char *name, const char *shown,

@@ -29,6 +29,23 @@ is_ours(int dirfd, const char *name)
 	    S_ISREG(st.st_mode) && st.st_uid == geteuid();
 }
 
+/* A stream of its own, since reading a directory moves its offset; or NULL,
+ * and the code of the failure in *ret_why. */
+static DIR *
+list(int dirfd, const char *shown, ck_err *ret_why, struct ck_fail *fail)
+{
+	DIR *dir;
+	int fd, sys;
+
+	fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0 && (dir = fdopendir(fd)) != NULL)
+		return dir;
+	sys = errno;
+	ck_io_close(&fd);
+	*ret_why = ck_fail_sys(fail, sys, shown, "list it");
+	return NULL;
+}
+
 ck_err
 ck_io_sweep(int dirfd, const char *prefix, const char *shown,
     struct ck_fail *fail)
@@ -36,16 +53,9 @@ ck_io_sweep(int dirfd, const char *prefix, const char *shown,
 	const struct dirent *entry;
 	ck_err r = CK_OK;
 	DIR *dir;
-	int fd;
 
-	/* A descriptor of its own: reading a directory moves its offset. */
-	fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0 || (dir = fdopendir(fd)) == NULL) {
-		int sys = errno;
-
-		ck_io_close(&fd);
-		return ck_fail_sys(fail, sys, shown, "list it");
-	}
+	if ((dir = list(dirfd, shown, &r, fail)) == NULL)
+		return r;
 	while ((entry = readdir(dir)) != NULL)
 		if (is_left(entry->d_name, prefix) &&
 		    is_ours(dirfd, entry->d_name) &&
@@ -55,4 +65,24 @@ ck_io_sweep(int dirfd, const char *prefix, const char *shown,
 			    "remove a file that a killed process left");
 	(void)closedir(dir);
 	return r;
+}
+
+ck_err
+ck_io_left(int dirfd, const char *prefix, const char *shown, size_t *ret,
+    struct ck_fail *fail)
+{
+	const struct dirent *entry;
+	ck_err r = CK_OK;
+	size_t n = 0;
+	DIR *dir;
+
+	if ((dir = list(dirfd, shown, &r, fail)) == NULL)
+		return r;
+	while ((entry = readdir(dir)) != NULL)
+		if (is_left(entry->d_name, prefix) &&
+		    is_ours(dirfd, entry->d_name))
+			n++;
+	(void)closedir(dir);
+	*ret = n;
+	return CK_OK;
 }

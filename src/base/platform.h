@@ -22,6 +22,13 @@ CK_MUST_USE ck_err ck_platform_harden(void);
  * EINVAL where the file system cannot. */
 int ck_platform_exchange(int dirfd, const char *a, const char *b);
 
+/*
+ * Which process keeps flock(2) on the file behind fd: its number, and in name
+ * ("" when hidden) what it runs.  0: not known, which is usual on macOS.
+ */
+#define CK_PROCESS_NAME_SIZE 32
+long ck_platform_lock_holder(int fd, char name[CK_PROCESS_NAME_SIZE]);
+
 /* rename that never replaces.  0 or an errno (EEXIST). */
 int ck_platform_rename_new(int from_dirfd, const char *from, int to_dirfd,
     const char *to);

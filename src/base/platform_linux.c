@@ -6,11 +6,14 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -52,6 +55,71 @@ int
 ck_platform_exchange(int dirfd, const char *a, const char *b)
 {
 	return rename_with(dirfd, a, dirfd, b, RENAME_EXCHANGE);
+}
+
+/* /proc/PID/comm, without its line end. */
+static void
+program_name(long pid, char ret[CK_PROCESS_NAME_SIZE])
+{
+	char path[64];
+	FILE *comm;
+
+	ret[0] = '\0';
+	(void)snprintf(path, sizeof(path), "/proc/%ld/comm", pid);
+	if ((comm = fopen(path, "re")) == NULL)
+		return;
+	if (fgets(ret, CK_PROCESS_NAME_SIZE, comm) == NULL)
+		ret[0] = '\0';
+	ret[strcspn(ret, "\n")] = '\0';
+	(void)fclose(comm);
+}
+
+/*
+ * A line of /proc/locks, proc(5):
+ *   1: FLOCK  ADVISORY  WRITE 708 08:02:1966 0 EOF
+ * with process, device (hexadecimal) and inode.  A waiting process has "->"
+ * before the kind, and process numbers of another namespace are 0 or less.
+ */
+static long
+flock_of(char *line, const char *file)
+{
+	static const char *const want[] = {
+		NULL, "FLOCK", "ADVISORY", "WRITE", NULL
+	};
+	char *save = NULL, *word = strtok_r(line, " \n", &save), *pid = NULL;
+
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+		if (word == NULL || (want[i] != NULL &&
+		    strcmp(word, want[i]) != 0))
+			return 0;
+		pid = word;
+		word = strtok_r(NULL, " \n", &save);
+	}
+	return word != NULL && strcmp(word, file) == 0 ?
+	    strtol(pid, NULL, 10) : 0;
+}
+
+long
+ck_platform_lock_holder(int fd, char name[CK_PROCESS_NAME_SIZE])
+{
+	char line[256], want[64];
+	struct stat st;
+	FILE *locks;
+	long found = 0;
+
+	name[0] = '\0';
+	if (fstat(fd, &st) != 0 || (locks = fopen("/proc/locks", "re")) == NULL)
+		return 0;
+	(void)snprintf(want, sizeof(want), "%02x:%02x:%llu",
+	    major(st.st_dev), minor(st.st_dev),
+	    (unsigned long long)st.st_ino);
+	while (found <= 0 && fgets(line, sizeof(line), locks) != NULL)
+		found = flock_of(line, want);
+	(void)fclose(locks);
+	if (found <= 0)
+		return 0;
+	program_name(found, name);
+	return found;
 }
 
 int

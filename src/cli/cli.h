@@ -20,6 +20,7 @@ struct cli {
 	bool quiet;
 	bool verbose;
 	bool help;
+	bool answered;               /* what --json gives is out already */
 	struct ck_say say;           /* what environment and options said */
 	struct ck_fail fail;
 };
@@ -40,8 +41,11 @@ extern const size_t cli_verb_count;
 ck_err cmd_migrate(struct cli *cli, int argc, char **argv);
 ck_err cmd_get(struct cli *cli, int argc, char **argv);
 ck_err cmd_rotate(struct cli *cli, int argc, char **argv);
+ck_err cmd_restore(struct cli *cli, int argc, char **argv);
 ck_err cmd_reset(struct cli *cli, int argc, char **argv);
 ck_err cmd_authenticate(struct cli *cli, int argc, char **argv);
+ck_err cmd_check(struct cli *cli, int argc, char **argv);
+ck_err cmd_doctor(struct cli *cli, int argc, char **argv);
 ck_err cmd_status(struct cli *cli, int argc, char **argv);
 ck_err cmd_precedence(struct cli *cli, int argc, char **argv);
 ck_err cmd_rules(struct cli *cli, int argc, char **argv);
@@ -96,6 +100,11 @@ CK_MUST_USE ck_err cli_options(struct cli *cli, int argc, char **argv,
     const struct opt *opts, size_t nopts, const char **words, size_t max,
     size_t *ret_words);
 
+/* The options every verb has, where they stand before the verb; *ret_verb is
+ * the index behind them.  CK_USAGE. */
+CK_MUST_USE ck_err cli_options_before(struct cli *cli, int argc, char **argv,
+    int *ret_verb);
+
 /* A password from a descriptor (-1: none, *ret stays): every byte but one
  * line end behind it. */
 CK_MUST_USE ck_err cli_password(struct cli *cli, int fd,
@@ -115,7 +124,8 @@ CK_MUST_USE ck_err cli_broker(struct cli *cli);
 CK_MUST_USE ck_err cli_put(struct cli *cli, const struct ck_buf *text);
 /* One line to stderr, unless --quiet. */
 void cli_say(const struct cli *cli, const char *fmt, ...) CK_PRINTF(2, 3);
-/* The failure, for people on stderr and with --json on stdout too. */
+/* The failure, for people on stderr and with --json on stdout too, unless the
+ * verb has answered there. */
 void cli_report(struct cli *cli, ck_err outcome);
 
 /* JSON text in a buffer.  Names are plain ASCII of ours. */

@@ -79,7 +79,7 @@ cli_report(struct cli *cli, ck_err outcome)
 	if (!b.failed)
 		(void)!ck_io_write_all(STDERR_FILENO, b.p, b.n, NULL, NULL);
 	ck_buf_free(&b);
-	if (!cli->json)
+	if (!cli->json || cli->answered)
 		return;
 	js_open(&b, '{');
 	js_bool(&b, "ok", false);

@@ -115,8 +115,9 @@ read_once(struct ck_auth *a, const struct ck_resolved *where,
 
 	r = ck_io_open_file(AT_FDCWD, where->path, NULL, CK_IO_OWNER, &fd, &st,
 	    fail);
-	/* Its directory may be replaced just now; resolving again tells. */
-	if (r == CK_NOSTORE && where->kind == CK_KIND_DEDICATED)
+	/* It answered a moment ago: the credential was moved, or the keychain
+	 * is being replaced.  Resolving again tells. */
+	if (r == CK_NOSTORE)
 		return ck_fail_set(fail, CK_CHANGED, where->path,
 		    "disappeared while it was read");
 	if (r != CK_OK)

@@ -4,6 +4,8 @@
 #ifndef CK_CUSTODY_BROKER_H
 #define CK_CUSTODY_BROKER_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
 #include "base/secret.h"
 #include "custody/place.h"
@@ -27,6 +29,34 @@ CK_MUST_USE ck_err ck_broker_read(const struct ck_place *p,
 CK_MUST_USE ck_err ck_broker_erase(const struct ck_place *p,
     const struct ck_secret *expected, struct ck_broker_lock *lock,
     struct ck_fail *fail);
+
+/*
+ * Put the credential into the broker, which holds none, or the same value
+ * already (CK_CHANGED otherwise); a keychain broker's index, if it has one,
+ * names it first, as the broker itself writes.  The caller reads it back.  An
+ * error may leave the value there or not.
+ */
+CK_MUST_USE ck_err ck_broker_put(const struct ck_place *p,
+    const struct ck_secret *value, struct ck_broker_lock *lock,
+    struct ck_fail *fail);
+
+/*
+ * Would ck_broker_put() find anything to refuse?  Nothing is locked or
+ * written.  CK_UNSUPPORTED: the file broker holds JSON objects only, and only
+ * JSON that can be proved unchanged after an edit.
+ */
+CK_MUST_USE ck_err ck_broker_puttable(const struct ck_place *p,
+    const struct ck_secret *value, struct ck_fail *fail);
+
+/*
+ * A keychain broker's index names the credential, which is taken to be gone.
+ * prune: take that entry, and nothing else, out.  *ret tells whether it was
+ * so.  Needs the broker's password (CK_LOCKED); false for a file broker.  An
+ * index that is no list is left to its owner: CK_DAMAGED, or false when it was
+ * to be pruned.
+ */
+CK_MUST_USE ck_err ck_broker_index(const struct ck_place *p, bool prune,
+    bool *ret, struct ck_fail *fail);
 
 /* Could the broker be changed: its directory is writable and has room for a
  * second copy of the file?  CK_READONLY, CK_DENIED, CK_NOSPACE; CK_UNSUPPORTED

@@ -11,10 +11,17 @@
 /* Size of a fingerprint's text, NUL included: 64 hex digits. */
 #define CK_FINGERPRINT_SIZE 65
 
-/* "scratch-" and the journal's nonce. */
+/* These and the journal's nonce: directories of ours beside the final one, for
+ * a keychain that is being made, and for one that is on its way out. */
 #define CK_SCRATCH_PREFIX "scratch-"
-/* The same for what a reset keeps aside. */
+#define CK_RESTORED_PREFIX "restored-"
+/* What a reset keeps aside. */
 #define CK_LOST_PREFIX "lost-"
+
+/* The label that the item of p's credential has. */
+#define CK_DEDICATED_LABEL_SIZE 128
+void ck_dedicated_label(const struct ck_place *p,
+    char ret[CK_DEDICATED_LABEL_SIZE]);
 
 /*
  * Build DIR/scratch-NONCE/operator.keychain-db with the value and a fresh
@@ -61,9 +68,14 @@ CK_MUST_USE ck_err ck_dedicated_exchange(const struct ck_place *p, int dirfd,
 CK_MUST_USE ck_err ck_dedicated_install(const struct ck_place *p, int dirfd,
     const char *nonce, struct ck_fail *fail);
 
-/* Remove scratch-NONCE with what is in it; a missing one is CK_OK. */
-CK_MUST_USE ck_err ck_dedicated_discard(const struct ck_place *p, int dirfd,
+/* Rename the final directory to restored-NONCE; synced also when that was
+ * done before.  From here nobody finds the dedicated keychain any more. */
+CK_MUST_USE ck_err ck_dedicated_retire(const struct ck_place *p, int dirfd,
     const char *nonce, struct ck_fail *fail);
+
+/* Remove PREFIX-NONCE with what is in it; a missing one is CK_OK. */
+CK_MUST_USE ck_err ck_dedicated_discard(const struct ck_place *p, int dirfd,
+    const char *prefix, const char *nonce, struct ck_fail *fail);
 
 /*
  * Read the credential from the installed file.  A file without its item is
@@ -102,6 +114,18 @@ CK_MUST_USE ck_err ck_dedicated_look(const struct ck_place *p,
 CK_MUST_USE ck_err ck_dedicated_update(const struct ck_place *p,
     const struct ck_secret *password, const struct ck_secret *value,
     const struct ck_secret *expected, struct ck_fail *fail);
+
+/*
+ * What can be said without a password: both items are there and bear the
+ * labels that were written.  CK_DAMAGED otherwise.
+ */
+CK_MUST_USE ck_err ck_dedicated_names(const struct ck_place *p,
+    struct ck_fail *fail);
+
+/* Set the auto-lock settings of the installed file as they were made, and
+ * nothing else; one commit. */
+CK_MUST_USE ck_err ck_dedicated_relock(const struct ck_place *p,
+    const struct ck_secret *password, struct ck_fail *fail);
 
 /* HMAC-SHA-256 of a value under the seal key, as hex. */
 CK_MUST_USE ck_err ck_dedicated_print(const struct ck_secret *key,

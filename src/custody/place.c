@@ -67,8 +67,8 @@ custody_name_allowed(const char *path, const char *home,
 }
 
 /* Law 5: one custody.  Another one at the default place is never ignored. */
-static ck_err
-no_second(const struct ck_place *p, struct ck_fail *fail)
+ck_err
+ck_place_second(const struct ck_place *p, struct ck_fail *fail)
 {
 	static const char *const signs[] = { CK_REC_FILE, CK_OPERATOR_DIR };
 	char other[CK_PATH_MAX], sign[CK_PATH_MAX];
@@ -109,7 +109,7 @@ custody_paths(struct ck_place *p, const struct ck_say *say,
 		return r;
 	if ((r = custody_name_allowed(path, p->home, fail)) != CK_OK ||
 	    (r = custody_name_allowed(p->dir, p->home, fail)) != CK_OK ||
-	    (r = no_second(p, fail)) != CK_OK)
+	    (!say->second_later && (r = ck_place_second(p, fail)) != CK_OK))
 		return r;
 	if ((r = ck_path_join(p->dir, CK_OPERATOR_DIR, p->operator_dir,
 	    fail)) != CK_OK)
@@ -320,5 +320,25 @@ ck_place_dedicated(const struct ck_place *p, bool *ret,
 	if (moved)
 		r = ck_fail_set(fail, CK_CHANGED, p->operator_dir,
 		    "is replaced again and again");
+	return r;
+}
+
+ck_err
+ck_place_lock(const struct ck_place *p, int dirfd, int *ret_fd,
+    struct ck_fail *fail)
+{
+	struct ck_fail why = CK_FAIL_INIT;
+	ck_err r;
+
+	r = ck_io_lock(dirfd, CK_LOCK_FILE, p->dir, 0600, CK_WAIT_MS, ret_fd,
+	    &why);
+	if (r == CK_BUSY) {
+		(void)ck_fail_set(fail, r, p->dir,
+		    "another clankie-keys is changing this custody (%s)",
+		    why.why);
+		ck_fail_next(fail, "wait for it to end, then try again");
+	} else if (r != CK_OK && fail != NULL) {
+		*fail = why;
+	}
 	return r;
 }

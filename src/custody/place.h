@@ -49,6 +49,7 @@ struct ck_say {
 	const char *clankie_state;      /* $CLANKIE_STATE */
 	bool operator_override;         /* $CLANKIE_OPERATOR_TOKEN is set */
 	bool worker_marked;             /* the worker marker is set */
+	bool second_later;              /* ck_place_second() is asked later */
 	const char *broker;             /* --broker keychain:P or file:P */
 	const char *credential;         /* NULL: operator */
 	const char *service;            /* --service */
@@ -90,6 +91,11 @@ struct ck_place {
 CK_MUST_USE ck_err ck_place_resolve(const struct ck_say *say,
     struct ck_place *ret, struct ck_fail *fail);
 
+/* CK_REFUSED when another custody than p's lies at the default place: part of
+ * ck_place_resolve() unless say put it off. */
+CK_MUST_USE ck_err ck_place_second(const struct ck_place *p,
+    struct ck_fail *fail);
+
 /*
  * Open the custody directory and judge it: ours, 0700, a real directory,
  * reached through directories nobody else can change.  CK_NOSTORE: it does
@@ -97,6 +103,14 @@ CK_MUST_USE ck_err ck_place_resolve(const struct ck_say *say,
  */
 CK_MUST_USE ck_err ck_place_open_dir(const struct ck_place *p, int *ret_fd,
     struct ck_fail *fail);
+
+/*
+ * Take the custody's own lock, waiting at most CK_WAIT_MS; dirfd is the opened
+ * custody directory.  The descriptor holds it until it is closed.  CK_BUSY
+ * names the process that keeps it, where the system tells.
+ */
+CK_MUST_USE ck_err ck_place_lock(const struct ck_place *p, int dirfd,
+    int *ret_fd, struct ck_fail *fail);
 
 /* The dedicated file has its final name.  *ret tells; an error (CK_DENIED,
  * CK_REFUSED, CK_DAMAGED) means that it may well exist. */

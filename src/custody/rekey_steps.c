@@ -310,8 +310,8 @@ ck_rekey_finish(struct ck_rekey_run *run, struct ck_fail *fail)
 	    (r = record_installed(run, fail)) != CK_OK ||
 	    (r = ck_pending_promote(p, &run->next, fail)) != CK_OK ||
 	    (r = prove_installed(run, fail)) != CK_OK ||
-	    (r = ck_dedicated_discard(p, run->v.dirfd, run->nonce,
-	    fail)) != CK_OK)
+	    (r = ck_dedicated_discard(p, run->v.dirfd, CK_SCRATCH_PREFIX,
+	    run->nonce, fail)) != CK_OK)
 		return r;
 	return record_closed(run, "keychain-rotated", fail);
 }
@@ -321,8 +321,8 @@ ck_rekey_undo(struct ck_rekey_run *run, struct ck_fail *fail)
 {
 	ck_err r;
 
-	if ((r = ck_dedicated_discard(run->p, run->v.dirfd, run->nonce,
-	    fail)) != CK_OK ||
+	if ((r = ck_dedicated_discard(run->p, run->v.dirfd, CK_SCRATCH_PREFIX,
+	    run->nonce, fail)) != CK_OK ||
 	    (r = ck_pending_drop(run->p, fail)) != CK_OK)
 		return r;
 	return record_closed(run, "keychain-rotate-undone", fail);

@@ -154,7 +154,7 @@ take_locks(struct ck_reset_run *run, struct ck_fail *fail)
 {
 	ck_err r;
 
-	if ((r = ck_view_take_lock(run->p, run->v.dirfd, &run->lockfd,
+	if ((r = ck_place_lock(run->p, run->v.dirfd, &run->lockfd,
 	    fail)) != CK_OK)
 		return r;
 	ck_view_close(&run->v);

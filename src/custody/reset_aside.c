@@ -225,7 +225,8 @@ ck_reset_undo(struct ck_reset_run *run)
 	char name[CK_PATH_MAX];
 	ck_err r;
 
-	if (ck_dedicated_discard(p, run->v.dirfd, run->nonce, NULL) != CK_OK)
+	if (ck_dedicated_discard(p, run->v.dirfd, CK_SCRATCH_PREFIX, run->nonce,
+	    NULL) != CK_OK)
 		return;
 	/* The new password opens nothing; what cannot be undone is left to the
 	 * next run, and the open journal says so. */

@@ -15,19 +15,12 @@
 ck_err
 ck_rotate_read(struct ck_rotate_run *run, struct ck_fail *fail)
 {
-	struct ck_place *p = run->p;
 	ck_err r;
 
-	if ((r = ck_dedicated_look(p, &run->password, &run->now, &run->key,
-	    fail)) != CK_OK ||
-	    (r = ck_dedicated_print(&run->key, &run->now, run->now_print,
-	    fail)) != CK_OK ||
-	    (r = ck_records_begin(run->v.rec, fail)) != CK_OK)
+	if ((r = ck_seal_open(run->p, run->v.rec, &run->password, &run->now,
+	    &run->key, fail)) != CK_OK)
 		return r;
-	if ((r = ck_seal_check(p, run->v.rec, &run->key, fail)) == CK_OK)
-		r = ck_seal_value(p, run->v.rec, &run->key, &run->now, fail);
-	ck_records_rollback(run->v.rec);
-	return r;
+	return ck_dedicated_print(&run->key, &run->now, run->now_print, fail);
 }
 
 static ck_err

@@ -130,6 +130,13 @@ collect(void *arg, const struct ck_rec_protected *row)
 	return CK_OK;
 }
 
+static ck_err
+collect_broker(void *arg, const struct ck_rec_store *row)
+{
+	return row->kind != CK_KIND_FILE_BROKER ? CK_OK :
+	    add_row(arg, row->path, false, true, "file broker", NULL);
+}
+
 ck_err
 ck_rules_recorded(const struct ck_place *p, struct ck_records *rec,
     struct ck_rules_set *ret, struct ck_fail *fail)
@@ -142,6 +149,10 @@ ck_rules_recorded(const struct ck_place *p, struct ck_records *rec,
 	if ((r = add_row(ret, p->dir, true, true, "custody directory",
 	    fail)) != CK_OK)
 		return r;
+	/* All of them, so that it is the same for whichever credential. */
+	if ((r = ck_records_store_each(rec, collect_broker, ret,
+	    fail)) != CK_OK)
+		return r;
 	if (p->broker_kind == CK_KIND_FILE_BROKER &&
 	    (r = add_row(ret, p->broker, false, true, "file broker",
 	    fail)) != CK_OK)
@@ -149,8 +160,9 @@ ck_rules_recorded(const struct ck_place *p, struct ck_records *rec,
 	return ck_records_protected_each(rec, collect, ret, fail);
 }
 
-ck_err
-ck_rules_seatbelt(const struct ck_place *p, const struct ck_rules_set *set,
+/* prove: evaluate the policy against the set before it is rendered. */
+static ck_err
+render(const struct ck_place *p, const struct ck_rules_set *set, bool prove,
     struct ck_buf *out, struct ck_fail *fail)
 {
 	/* The profile is read by macOS, whose volumes fold case and show the
@@ -170,19 +182,26 @@ ck_rules_seatbelt(const struct ck_place *p, const struct ck_rules_set *set,
 		protect[i].deny_read = set->row[i].deny_read;
 		protect[i].why = set->row[i].why;
 	}
-	if ((r = ck_policy_worker(protect, set->n, &options, &policy,
-	    fail)) == CK_OK &&
-	    (r = ck_policy_covers(policy, protect, set->n, &options,
-	    fail)) == CK_OK)
+	r = ck_policy_worker(protect, set->n, &options, &policy, fail);
+	if (r == CK_OK && prove)
+		r = ck_policy_covers(policy, protect, set->n, &options, fail);
+	if (r == CK_OK)
 		r = ck_seatbelt_render(policy, out, fail);
 	ck_policy_free(&policy);
 	free(protect);
 	return r;
 }
 
+ck_err
+ck_rules_seatbelt(const struct ck_place *p, const struct ck_rules_set *set,
+    struct ck_buf *out, struct ck_fail *fail)
+{
+	return render(p, set, true, out, fail);
+}
+
 /* The rules that the records give, now. */
 static ck_err
-recorded_text(const struct ck_place *p, struct ck_records *rec,
+recorded_text(const struct ck_place *p, struct ck_records *rec, bool prove,
     struct ck_buf *out, struct ck_fail *fail)
 {
 	struct ck_rules_set *set = calloc(1, sizeof(*set));
@@ -191,7 +210,7 @@ recorded_text(const struct ck_place *p, struct ck_records *rec,
 	if (set == NULL)
 		return ck_fail_set(fail, CK_NOMEM, NULL, "no memory");
 	if ((r = ck_rules_recorded(p, rec, set, fail)) == CK_OK)
-		r = ck_rules_seatbelt(p, set, out, fail);
+		r = render(p, set, prove, out, fail);
 	free(set);
 	return r;
 }
@@ -231,7 +250,7 @@ ck_rules_write(const struct ck_place *p, int dirfd, struct ck_records *rec,
 	bool same = false;
 	ck_err r;
 
-	if ((r = recorded_text(p, rec, &text, fail)) != CK_OK)
+	if ((r = recorded_text(p, rec, true, &text, fail)) != CK_OK)
 		goto out;
 	if ((r = on_disk(p, dirfd, ck_buf_view(&text), &same, fail)) != CK_OK ||
 	    same)
@@ -255,7 +274,9 @@ ck_rules_match(const struct ck_place *p, int dirfd, struct ck_records *rec,
 	struct ck_buf text = CK_BUF_INIT;
 	ck_err r;
 
-	if ((r = recorded_text(p, rec, &text, fail)) == CK_OK)
+	/* The same text was proved when it was written; what differs from it
+	 * is not asked for a proof. */
+	if ((r = recorded_text(p, rec, false, &text, fail)) == CK_OK)
 		r = on_disk(p, dirfd, ck_buf_view(&text), ret, fail);
 	ck_buf_free(&text);
 	return r;

@@ -8,6 +8,7 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 
+#include "custody/broker.h"
 #include "custody/dedicated.h"
 #include "custody/view.h"
 
@@ -155,7 +156,7 @@ none_yet(const struct ck_place *p, struct ck_records *rec,
 }
 
 ck_err
-ck_seal_check(const struct ck_place *p, struct ck_records *rec,
+ck_seal_rows(const struct ck_place *p, struct ck_records *rec,
     const struct ck_secret *key, struct ck_fail *fail)
 {
 	uint8_t made[CK_REC_MAC_SIZE], kept[CK_REC_MAC_SIZE];
@@ -173,6 +174,19 @@ ck_seal_check(const struct ck_place *p, struct ck_records *rec,
 		return unfit(p, rec, "does not fit its seal: the records were "
 		    "changed without the keychain", fail);
 	return CK_OK;
+}
+
+ck_err
+ck_seal_check(const struct ck_place *p, struct ck_records *rec,
+    const struct ck_secret *key, struct ck_fail *fail)
+{
+	ck_err r;
+
+	/* Of the events the seal covers the last one, and that one those
+	 * before it. */
+	if ((r = ck_seal_rows(p, rec, key, fail)) != CK_OK)
+		return r;
+	return ck_records_events_verify(rec, fail);
 }
 
 ck_err
@@ -206,4 +220,32 @@ ck_seal_value(const struct ck_place *p, struct ck_records *rec,
 		return r;
 	return damaged(p, "tells of another value than the dedicated keychain "
 	    "holds: one of the two was put back to an earlier day", fail);
+}
+
+ck_err
+ck_seal_open(const struct ck_place *p, struct ck_records *rec,
+    struct ck_secret *ret_password, struct ck_secret *ret_value,
+    struct ck_secret *ret_key, struct ck_fail *fail)
+{
+	struct ck_secret password = CK_SECRET_INIT, value = CK_SECRET_INIT;
+	struct ck_secret key = CK_SECRET_INIT;
+	ck_err r;
+
+	if ((r = ck_dedicated_look(p, &password, &value, &key,
+	    fail)) != CK_OK ||
+	    (r = ck_records_begin(rec, fail)) != CK_OK)
+		goto out;
+	if ((r = ck_seal_check(p, rec, &key, fail)) == CK_OK)
+		r = ck_seal_value(p, rec, &key, &value, fail);
+	ck_records_rollback(rec);
+	if (r != CK_OK)
+		goto out;
+	ck_secret_move(ret_password, &password);
+	ck_secret_move(ret_value, &value);
+	ck_secret_move(ret_key, &key);
+out:
+	ck_secret_wipe(&key);
+	ck_secret_wipe(&value);
+	ck_secret_wipe(&password);
+	return r;
 }

@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/io.h"
+#include "custody/joined.h"
 
 /* How often other processes may die between two looks of ours. */
 #define LOOKS_MAX 32
@@ -71,6 +72,22 @@ take_broker(struct ck_place *p, struct ck_view *v, struct ck_fail *fail)
 	return CK_OK;
 }
 
+/* Where the unlock password lies, there its credential is looked for. */
+static ck_err
+usual_broker(struct ck_place *p, struct ck_view *v, struct ck_fail *fail)
+{
+	struct ck_rec_store store;
+	ck_err r;
+
+	if (p->broker_said)
+		return CK_OK;
+	if ((r = ck_joined_broker(p, v->rec, &store, fail)) != CK_OK)
+		return r == CK_ABSENT ? CK_OK : r;
+	p->broker_kind = store.kind;
+	memcpy(p->broker, store.path, sizeof(p->broker));
+	return CK_OK;
+}
+
 static ck_err
 read_records(struct ck_place *p, struct ck_view *v, struct ck_fail *fail)
 {
@@ -82,7 +99,7 @@ read_records(struct ck_place *p, struct ck_view *v, struct ck_fail *fail)
 		if ((r = take_names(p, &v->row, fail)) == CK_OK)
 			r = take_broker(p, v, fail);
 	} else if (r == CK_ABSENT) {
-		r = CK_OK;
+		r = usual_broker(p, v, fail);
 	}
 	if (r != CK_OK)
 		return r;
@@ -100,6 +117,23 @@ find_dedicated(const struct ck_place *p, bool lost, struct ck_view *v,
 
 	v->hollow = lost && r == CK_DAMAGED;
 	return v->hollow ? CK_OK : r;
+}
+
+static bool
+is_recorded(const struct ck_view *v)
+{
+	return v->known && (v->row.state == CK_STATE_DEDICATED ||
+	    v->row.state == CK_STATE_RESTORING);
+}
+
+/* A file that cannot be looked into may well have it. */
+static void
+look_for_item(const struct ck_place *p, struct ck_view *v)
+{
+	v->item = v->dedicated;
+	if (v->item && !is_recorded(v) &&
+	    ck_joined_holds(p, &v->item, NULL) != CK_OK)
+		v->item = true;
 }
 
 /* One look; CK_READONLY when the records need undoing first. */
@@ -133,9 +167,12 @@ view_once(struct ck_place *p, enum ck_rec_how how, bool lost,
 	if (r == CK_OK)
 		r = read_records(p, &v, fail);
 	/* The records may have been read after a migration took the file into
-	 * place, and the file been looked for before. */
-	if (r == CK_OK && !v.dedicated)
+	 * place, or a restore out of it, and the file been looked for before. */
+	if (r == CK_OK && (!v.dedicated || (v.known &&
+	    v.row.state == CK_STATE_BROKER)))
 		r = find_dedicated(p, lost, &v, fail);
+	if (r == CK_OK)
+		look_for_item(p, &v);
 out:
 	if (r == CK_OK)
 		*ret = v;
@@ -200,9 +237,7 @@ ck_view_close(struct ck_view *v)
 bool
 ck_view_is_dedicated(const struct ck_view *v)
 {
-	return v->dedicated || (v->known &&
-	    (v->row.state == CK_STATE_DEDICATED ||
-	    v->row.state == CK_STATE_RESTORING));
+	return v->item || is_recorded(v);
 }
 
 ck_err
@@ -218,25 +253,12 @@ ck_view_nonce(char ret[33], struct ck_fail *fail)
 }
 
 ck_err
-ck_view_take_lock(const struct ck_place *p, int dirfd, int *ret_lock,
-    struct ck_fail *fail)
-{
-	ck_err r = ck_io_lock(dirfd, CK_LOCK_FILE, p->dir, 0600, CK_WAIT_MS,
-	    ret_lock, fail);
-
-	if (r == CK_BUSY)
-		(void)ck_fail_set(fail, r, p->dir,
-		    "another clankie-keys is changing this custody");
-	return r;
-}
-
-ck_err
 ck_view_lock(struct ck_place *p, struct ck_view *v, int *ret_lock,
     struct ck_fail *fail)
 {
 	ck_err r;
 
-	if ((r = ck_view_take_lock(p, v->dirfd, ret_lock, fail)) != CK_OK)
+	if ((r = ck_place_lock(p, v->dirfd, ret_lock, fail)) != CK_OK)
 		return r;
 	ck_view_close(v);
 	return ck_view_open(p, CK_REC_WRITE, v, fail);

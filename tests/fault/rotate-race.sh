@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # sanitized: no
+# alone: yes
 #
 # Rotations beside one another, each killed after a while of its own, with
 # readers beside them: every reader gets a whole value, no rotation ends in

@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/path.h"
+#include "base/platform.h"
 #include "base/secret.h"
 
 struct fixture {
@@ -330,15 +331,23 @@ replace_sets_mode_and_leaves_no_temporary(void **state)
 static void
 second_lock_is_busy_within_its_bound(void **state)
 {
+	char name[CK_PROCESS_NAME_SIZE], said[64];
 	struct fixture *fx = *state;
+	struct ck_fail fail = CK_FAIL_INIT;
 	int a = -1, b = -1;
 	uint64_t t0;
+	long pid;
 
 	assert_int_equal(ck_io_lock(fx->dirfd, "l", NULL, 0600, 0, &a, NULL),
 	    CK_OK);
 	t0 = ck_clock_mono_ms();
-	assert_int_equal(ck_io_lock(fx->dirfd, "l", NULL, 0600, 50, &b, NULL),
-	    CK_BUSY);
+	assert_int_equal(ck_io_lock(fx->dirfd, "l", NULL, 0600, 50, &b,
+	    &fail), CK_BUSY);
+	/* Where the system tells who it is, the reason does. */
+	pid = ck_platform_lock_holder(a, name);
+	assert_true(pid == 0 || pid == (long)getpid());
+	(void)snprintf(said, sizeof(said), "process %ld (test_base)", pid);
+	assert_non_null(strstr(fail.why, pid != 0 ? said : "another process"));
 	assert_true(ck_clock_mono_ms() - t0 < 2000);
 	assert_int_equal(b, -1);
 	ck_io_close(&a);

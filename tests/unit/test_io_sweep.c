@@ -70,12 +70,18 @@ left_temporaries_go_and_other_names_stay(void **state)
 		"f.tmp-xyz", "f.tmp-0123abcd.old", "g.tmp-0123abcd",
 		"f.sb-0123abcd-012345", "f.12.0123abcd.tmp" };
 	const struct fixture *fx = *state;
+	size_t n = 9;
 
 	for (size_t i = 0; i < sizeof(stay) / sizeof(stay[0]); i++)
 		make(fx, stay[i]);
 	make(fx, "f.tmp-0123abcd");
 	make(fx, "f.tmp-4711");
+	assert_int_equal(ck_io_left(fx->dirfd, "f.tmp-", "f", &n, NULL), CK_OK);
+	assert_int_equal(n, 2);
+	assert_true(there(fx, "f.tmp-0123abcd"));
 	assert_int_equal(ck_io_sweep(fx->dirfd, "f.tmp-", "f", NULL), CK_OK);
+	assert_int_equal(ck_io_left(fx->dirfd, "f.tmp-", "f", &n, NULL), CK_OK);
+	assert_int_equal(n, 0);
 	assert_false(there(fx, "f.tmp-0123abcd"));
 	assert_false(there(fx, "f.tmp-4711"));
 	for (size_t i = 0; i < sizeof(stay) / sizeof(stay[0]); i++)

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which other processes of this user have a variable in their environment. */
+#ifndef CK_BASE_ENVIRON_H
+#define CK_BASE_ENVIRON_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "err.h"
+
+struct ck_environ_process {
+	pid_t pid;
+	int64_t started;          /* seconds since 1970 by the clock of now;
+	                           * 0 when the system does not tell */
+};
+
+typedef void (*ck_environ_cb)(void *arg,
+    const struct ck_environ_process *process);
+
+/*
+ * Hand over each process of the effective user, except this one, that was
+ * started with a variable of this name, set to whatever value, empty
+ * included.  Values pass through the secure heap in pieces and are not looked
+ * at.  *ret_unseen: processes that do not show their environment.
+ * CK_UNSUPPORTED where the system shows none; CK_NOMEM.
+ */
+CK_MUST_USE ck_err ck_environ_scan(const char *name, ck_environ_cb cb,
+    void *arg, size_t *ret_unseen, struct ck_fail *fail);
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Linux half of environ.h: /proc/PID/environ, name by name. */
+#include "environ.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "io.h"
+#include "secret.h"
+
+#define PIECE 4096
+
+/* How far the text since the last NUL is NAME and its equals sign. */
+struct matcher {
+	const char *name;
+	size_t len;
+	size_t at;
+	bool off;                 /* this variable is another one */
+};
+
+static bool
+feed(struct matcher *m, const uint8_t *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (p[i] == '\0') {
+			m->at = 0;
+			m->off = false;
+		} else if (!m->off && m->at == m->len && p[i] == '=') {
+			return true;
+		} else if (!m->off && m->at < m->len &&
+		    p[i] == (uint8_t)m->name[m->at]) {
+			m->at++;
+		} else {
+			m->off = true;
+		}
+	}
+	return false;
+}
+
+/* *ret_seen false: it is hidden from us.  A process that ends meanwhile has
+ * nothing any more. */
+static bool
+has(int procfd, const char *pid, const char *name, struct ck_secret *piece,
+    bool *ret_seen)
+{
+	struct matcher m = { name, strlen(name), 0, false };
+	bool found = false;
+	ssize_t n = -1;
+	int dir, fd = -1;
+
+	dir = openat(procfd, pid, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir >= 0)
+		fd = openat(dir, "environ", O_RDONLY | O_CLOEXEC);
+	*ret_seen = fd >= 0 || (errno != EACCES && errno != EPERM);
+	while (fd >= 0 && !found && (n = read(fd, piece->p, piece->n)) > 0)
+		found = feed(&m, piece->p, (size_t)n);
+	if (fd >= 0 && n < 0 && (errno == EACCES || errno == EPERM))
+		*ret_seen = false;
+	ck_io_close(&fd);
+	ck_io_close(&dir);
+	return found;
+}
+
+/* A process of ours; those that hide themselves belong to root in /proc. */
+static bool
+is_ours(int procfd, const char *entry)
+{
+	struct stat st;
+
+	return entry[strspn(entry, "0123456789")] == '\0' &&
+	    strtol(entry, NULL, 10) != (long)getpid() &&
+	    fstatat(procfd, entry, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    st.st_uid == geteuid();
+}
+
+/*
+ * When a process began.  /proc/PID/stat has it as its 22nd word, in clock
+ * ticks after the system's start (proc(5)); the second word is the program's
+ * name in parentheses and may hold anything.
+ */
+static int64_t
+start_of(int procfd, const char *pid)
+{
+	char path[64], text[1024], *p;
+	struct timespec boot, wall;
+	unsigned long long ticks;
+	long hz = sysconf(_SC_CLK_TCK);
+	ssize_t n = -1;
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "%.20s/stat", pid);
+	fd = openat(procfd, path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		n = read(fd, text, sizeof(text) - 1);
+	ck_io_close(&fd);
+	if (n <= 0 || hz <= 0)
+		return 0;
+	text[n] = '\0';
+	p = strrchr(text, ')');
+	for (int word = 3; p != NULL && word <= 22; word++)
+		p = strchr(p + 1, ' ');
+	if (p == NULL || (ticks = strtoull(p, NULL, 10)) == 0)
+		return 0;
+	if (clock_gettime(CLOCK_BOOTTIME, &boot) != 0 ||
+	    clock_gettime(CLOCK_REALTIME, &wall) != 0)
+		return 0;
+	return wall.tv_sec - boot.tv_sec +
+	    (int64_t)(ticks / (unsigned long long)hz);
+}
+
+ck_err
+ck_environ_scan(const char *name, ck_environ_cb cb, void *arg,
+    size_t *ret_unseen, struct ck_fail *fail)
+{
+	struct ck_environ_process process;
+	struct ck_secret piece = CK_SECRET_INIT;
+	const struct dirent *entry;
+	size_t unseen = 0;
+	bool seen;
+	DIR *proc;
+
+	if ((proc = opendir("/proc")) == NULL)
+		return ck_fail_set(fail, CK_UNSUPPORTED, "/proc",
+		    "does not show the processes");
+	if (ck_secret_alloc(PIECE, &piece) != CK_OK) {
+		(void)closedir(proc);
+		return ck_fail_set(fail, CK_NOMEM, NULL, "no secure memory");
+	}
+	while ((entry = readdir(proc)) != NULL) {
+		if (!is_ours(dirfd(proc), entry->d_name))
+			continue;
+		if (has(dirfd(proc), entry->d_name, name, &piece, &seen)) {
+			process.pid = (pid_t)strtol(entry->d_name, NULL, 10);
+			process.started = start_of(dirfd(proc),
+			    entry->d_name);
+			cb(arg, &process);
+		} else if (!seen) {
+			unseen++;
+		}
+	}
+	(void)closedir(proc);
+	ck_secret_wipe(&piece);
+	*ret_unseen = unseen;
+	return CK_OK;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The order of the topics; see check.h. */
+#include "custody/check.h"
+
+#include <string.h>
+
+#include "custody/check_int.h"
+
+void
+ck_check(struct ck_place *p, const struct ck_check_how *how,
+    struct ck_findings *ret)
+{
+	const struct ck_view none = CK_VIEW_INIT;
+	struct ck_check c;
+
+	memset(ret, 0, sizeof(*ret));
+	memset(&c, 0, sizeof(c));
+	c.p = p;
+	c.how = how;
+	c.out = ret;
+	c.v = none;
+	/* Places first: what is wrong with them explains what fails later. */
+	ck_check_places(&c);
+	ck_check_records(&c);
+	ck_check_broker_place(&c);
+	ck_check_aside(&c);
+	ck_check_dedicated(&c);
+	ck_check_stores(&c);
+	ck_check_rules(&c);
+	ck_view_close(&c.v);
+}

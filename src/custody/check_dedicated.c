@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The dedicated keychain, its unlock password and the seal; see
+ * check_int.h. */
+#include "custody/check_int.h"
+
+#include "custody/broker.h"
+#include "custody/dedicated.h"
+#include "custody/resolve.h"
+#include "custody/seal.h"
+#include "store/login.h"
+
+static void
+unread(struct ck_check *c, ck_err r, const struct ck_fail *fail)
+{
+	enum ck_finding_code code = CK_F_NOT_JUDGED;
+
+	/* Owner, mode, links and type have findings of their own. */
+	if (r == CK_REFUSED && (ck_findings_error_at(c->out, c->p->keychain) ||
+	    ck_findings_error_at(c->out, c->p->operator_dir)))
+		return;
+	if (r == CK_NOSTORE)
+		code = CK_F_DEDICATED_MISSING;
+	else if (r == CK_DENIED)
+		code = CK_F_DEDICATED_DENIED;
+	else if (r == CK_DAMAGED || r == CK_UNSUPPORTED)
+		code = CK_F_DEDICATED_DAMAGED;
+	else if (r == CK_LOCKED)
+		code = CK_F_UNLOCK_WRONG;
+	ck_finding_fail(c->out, code, r, fail);
+}
+
+/* Is it the file that the records noted?  By itself no harm: a backup that
+ * was put back looks like this, and the seal judges what is in it. */
+static void
+same_file(struct ck_check *c, const struct ck_login_status *file)
+{
+	struct ck_rec_store noted;
+
+	if (!c->viewed || c->v.rec == NULL || c->v.journal_open ||
+	    ck_records_store_by_kind(c->v.rec, CK_KIND_DEDICATED, &noted,
+	    NULL) != CK_OK)
+		return;
+	if (noted.device != file->device || noted.inode != file->inode)
+		ck_finding_add(c->out, CK_F_DEDICATED_REPLACED, c->p->keychain,
+		    NULL, "is another file than the one the records noted");
+}
+
+/* Without any password.  False: what is inside cannot be asked any more. */
+static bool
+outside(struct ck_check *c)
+{
+	const struct ck_login login = { c->p->keychain, NULL, CK_WAIT_MS };
+	struct ck_login_status file;
+	struct ck_fail fail = CK_FAIL_INIT;
+	ck_err r;
+
+	if ((r = ck_login_status(&login, &file, &fail)) != CK_OK) {
+		unread(c, r, &fail);
+		return false;
+	}
+	if (file.idle_timeout != CK_DEDICATED_IDLE || !file.lock_on_sleep)
+		ck_finding_add(c->out, CK_F_SETTINGS_CHANGED, c->p->keychain,
+		    NULL, "locks after %u s and %s on sleep; %d s and sleep "
+		    "were set", file.idle_timeout,
+		    file.lock_on_sleep ? "also" : "not", CK_DEDICATED_IDLE);
+	same_file(c, &file);
+	if ((r = ck_dedicated_names(c->p, &fail)) == CK_OK)
+		return true;
+	if (r == CK_DAMAGED)
+		ck_finding_fail(c->out, CK_F_ITEM_ATTRIBUTES, r, &fail);
+	else
+		unread(c, r, &fail);
+	return false;
+}
+
+/* The unlock password.  False when it cannot be had, which has been said. */
+static bool
+unlock(struct ck_check *c, struct ck_secret *ret)
+{
+	const struct ck_place *p = c->p;
+	const char *place = p->broker_kind == CK_KIND_LOGIN_KEYCHAIN ?
+	    p->broker : p->unlock;
+	struct ck_fail fail = CK_FAIL_INIT;
+	bool there = true;
+	ck_err r;
+
+	if (ck_unlock_place_exists(p, &there, NULL) == CK_OK && !there) {
+		ck_finding_add(c->out, CK_F_UNLOCK_MISSING, place, NULL,
+		    "does not hold the unlock password, without which the "
+		    "dedicated keychain cannot be opened");
+		return false;
+	}
+	if ((r = ck_unlock_place_get(p, ret, &fail)) == CK_OK)
+		return true;
+	if (r == CK_LOCKED && p->login_password == NULL)
+		ck_finding_add(c->out, CK_F_NOT_CHECKED, place, NULL,
+		    "is locked, so that unlock password, items, seal and "
+		    "index were not checked");
+	else if (r == CK_LOCKED)
+		ck_finding_fail(c->out, CK_F_DEDICATED_LOCKED, r, &fail);
+	else if (r != CK_REFUSED || !ck_findings_error_at(c->out, fail.place))
+		ck_finding_fail(c->out, CK_F_UNLOCK_UNREADABLE, r, &fail);
+	return false;
+}
+
+/* Records and keychain against the seal, once. */
+static ck_err
+sealed(const struct ck_check *c, const struct ck_secret *key,
+    const struct ck_secret *value, enum ck_finding_code *ret_code,
+    struct ck_fail *fail)
+{
+	ck_err r;
+
+	*ret_code = CK_F_SEAL_BROKEN;
+	if ((r = ck_records_begin(c->v.rec, fail)) != CK_OK)
+		return r;
+	if ((r = ck_seal_rows(c->p, c->v.rec, key, fail)) == CK_OK &&
+	    c->v.known) {
+		*ret_code = CK_F_GENERATION_BEHIND;
+		r = ck_seal_value(c->p, c->v.rec, key, value, fail);
+	}
+	ck_records_rollback(c->v.rec);
+	return r;
+}
+
+static void
+seal(struct ck_check *c, const struct ck_secret *key,
+    const struct ck_secret *value)
+{
+	struct ck_secret again = CK_SECRET_INIT;
+	enum ck_finding_code code;
+	struct ck_fail fail = CK_FAIL_INIT;
+	ck_err r;
+
+	if (!c->viewed || c->v.rec == NULL)
+		return;   /* the records' own finding says it */
+	r = sealed(c, key, value, &code, &fail);
+	/* A rotation may have come between keychain and records; whoever reads
+	 * the credential knows how to tell. */
+	if (r == CK_DAMAGED && c->v.known) {
+		struct ck_place place = *c->p;
+
+		if (ck_resolve(&place, NULL, &again, NULL, NULL) == CK_OK)
+			r = CK_OK;
+		ck_secret_wipe(&again);
+	}
+	if (r != CK_OK)
+		ck_finding_fail(c->out, r == CK_DAMAGED ? code :
+		    CK_F_RECORDS_UNREADABLE, r, &fail);
+	else if (!c->v.known)
+		ck_finding_add(c->out, CK_F_NOT_MIGRATED, c->p->credential,
+		    NULL, "is no credential that the records know");
+}
+
+static void
+inside(struct ck_check *c, const struct ck_secret *password)
+{
+	struct ck_secret value = CK_SECRET_INIT, key = CK_SECRET_INIT;
+	struct ck_secret other = CK_SECRET_INIT;
+	struct ck_fail fail = CK_FAIL_INIT;
+	ck_err r;
+
+	r = ck_dedicated_read_both(c->p, password, &value, &key, &fail);
+	/* While the keychain is being replaced another one may be right. */
+	if (r == CK_LOCKED && (r = ck_dedicated_look(c->p, &other, &value,
+	    &key, &fail)) == CK_OK)
+		password = &other;
+	if (r == CK_OK && !c->how->startup)
+		r = ck_dedicated_prove(c->p, c->p->keychain, password, NULL,
+		    &fail);
+	if (r == CK_OK)
+		seal(c, &key, &value);
+	else
+		unread(c, r, &fail);
+	ck_secret_wipe(&other);
+	ck_secret_wipe(&value);
+	ck_secret_wipe(&key);
+}
+
+void
+ck_check_dedicated(struct ck_check *c)
+{
+	struct ck_secret password = CK_SECRET_INIT;
+	bool open;
+
+	if (!c->in_charge)
+		return;
+	if (!c->file_there) {
+		if (c->viewed)
+			ck_finding_add(c->out, CK_F_DEDICATED_MISSING,
+			    c->p->keychain, NULL, "is missing, and the records "
+			    "say the credential is there");
+		return;
+	}
+	/* Both are asked, whatever the other says. */
+	open = unlock(c, &password);
+	if (outside(c) && open)
+		inside(c, &password);
+	ck_secret_wipe(&password);
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The list of findings and the table of what can be found; see check.h. */
+#include "custody/check.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define BACKUP "put it back from a backup of this day; " \
+    "clankie-keys status says where it belongs"
+#define SEE "clankie-keys status"
+#define RECORDS "put custody.db back from a backup of this day; " \
+    "clankie-keys precedence verify says what does not fit"
+
+/* A next step names only commands that exist; a test compares them with the
+ * table of verbs. */
+static const struct ck_finding_info table[CK_F_COUNT] = {
+	[CK_F_NOT_MIGRATED] = { "not-migrated", CK_SEV_ERROR,
+	    "clankie-keys migrate" },
+	[CK_F_DEDICATED_MISSING] = { "dedicated-missing", CK_SEV_ERROR,
+	    BACKUP },
+	[CK_F_DEDICATED_LOCKED] = { "dedicated-locked", CK_SEV_ERROR,
+	    "give the broker's password with --login-password-fd N" },
+	[CK_F_DEDICATED_DAMAGED] = { "dedicated-damaged", CK_SEV_ERROR,
+	    BACKUP },
+	[CK_F_DEDICATED_DENIED] = { "dedicated-denied", CK_SEV_ERROR,
+	    "let yourself read it again (ls -l shows owner and mode)" },
+	[CK_F_DEDICATED_REPLACED] = { "dedicated-replaced", CK_SEV_WARNING,
+	    "if you put it there: clankie-keys check --repair" },
+	[CK_F_ITEM_ATTRIBUTES] = { "item-attributes-changed", CK_SEV_ERROR,
+	    BACKUP },
+	[CK_F_ON_SEARCH_LIST] = { "on-search-list", CK_SEV_ERROR,
+	    "remove it from the list in Keychain Access" },
+	[CK_F_SETTINGS_CHANGED] = { "settings-changed", CK_SEV_WARNING,
+	    "clankie-keys check --repair" },
+	[CK_F_UNLOCK_MISSING] = { "unlock-missing", CK_SEV_ERROR, BACKUP },
+	[CK_F_UNLOCK_WRONG] = { "unlock-wrong", CK_SEV_ERROR,
+	    "put keychain and unlock password back from one backup; "
+	    "clankie-keys status says where they belong" },
+	[CK_F_UNLOCK_UNREADABLE] = { "unlock-unreadable", CK_SEV_ERROR,
+	    BACKUP },
+	[CK_F_UNSAFE_ANCESTOR] = { "unsafe-ancestor", CK_SEV_ERROR,
+	    "close the directory to other users" },
+	[CK_F_UNSAFE_OWNER] = { "unsafe-owner", CK_SEV_ERROR,
+	    "find out who put it there, then chown it to yourself" },
+	[CK_F_UNSAFE_MODE] = { "unsafe-mode", CK_SEV_ERROR, "chmod go= it" },
+	[CK_F_EXTRA_LINK] = { "extra-link", CK_SEV_ERROR,
+	    "find the other name (find / -xdev -samefile) and remove it" },
+	[CK_F_SYMLINK] = { "symlink", CK_SEV_ERROR,
+	    "put the real file or directory in its place" },
+	[CK_F_WRONG_TYPE] = { "wrong-type", CK_SEV_ERROR,
+	    "move it away and put the real one back from a backup" },
+	[CK_F_REMOTE_FILESYSTEM] = { "remote-filesystem", CK_SEV_ERROR,
+	    "move the custody to a local file system, and name it with "
+	    "--home DIR" },
+	[CK_F_SYNCED_FOLDER] = { "synced-folder", CK_SEV_WARNING,
+	    "move the custody out of it, and name it with --home DIR" },
+	[CK_F_SECOND_CUSTODY] = { "second-custody", CK_SEV_ERROR,
+	    "leave --home and CLANKIE_KEYS_HOME away, or move the one that "
+	    "is not yours" },
+	[CK_F_LEFTOVER] = { "leftover-temporary", CK_SEV_WARNING,
+	    "clankie-keys check --repair" },
+	[CK_F_ASIDE] = { "leftover-keychain", CK_SEV_WARNING,
+	    "clankie-keys check --repair" },
+	[CK_F_SECOND_LOGIN] = { "second-bearer-login", CK_SEV_ERROR,
+	    "find the program that wrote it, then remove the item in "
+	    "Keychain Access" },
+	[CK_F_SECOND_FILE] = { "second-bearer-file", CK_SEV_ERROR,
+	    "find the program that wrote it, then remove its entry" },
+	[CK_F_SECOND_DOTENV] = { "second-bearer-dotenv", CK_SEV_ERROR,
+	    "remove it from that file, then clankie-keys rotate" },
+	[CK_F_OVERRIDE] = { "environment-override", CK_SEV_ERROR,
+	    "unset CLANKIE_OPERATOR_TOKEN" },
+	[CK_F_SERVICE_ENVIRONMENT] = { "service-environment", CK_SEV_WARNING,
+	    "start that process again without CLANKIE_OPERATOR_TOKEN" },
+	[CK_F_OLD_WORKER] = { "worker-before-migration", CK_SEV_WARNING,
+	    "end it and start it again, then clankie-keys rotate" },
+	[CK_F_STALE_INDEX] = { "stale-index", CK_SEV_WARNING,
+	    "clankie-keys check --repair --login-password-fd N" },
+	[CK_F_REMAINING_SECRETS] = { "remaining-secrets", CK_SEV_INFO,
+	    "nothing to do; they are not protected by this" },
+	[CK_F_RECORDS_MISSING] = { "records-missing", CK_SEV_ERROR, RECORDS },
+	[CK_F_RECORDS_DAMAGED] = { "records-damaged", CK_SEV_ERROR, RECORDS },
+	[CK_F_RECORDS_UNREADABLE] = { "records-unreadable", CK_SEV_ERROR,
+	    SEE },
+	[CK_F_EVENT_CHAIN] = { "event-chain-broken", CK_SEV_ERROR, RECORDS },
+	[CK_F_SEAL_BROKEN] = { "seal-broken", CK_SEV_ERROR, RECORDS },
+	[CK_F_GENERATION_BEHIND] = { "generation-behind", CK_SEV_ERROR,
+	    "put records and keychain back from one backup" },
+	[CK_F_JOURNAL_OPEN] = { "journal-open", CK_SEV_WARNING, SEE },
+	[CK_F_PRECEDENCE] = { "precedence-not-first", CK_SEV_ERROR,
+	    "clankie-keys precedence list" },
+	[CK_F_PRINCIPAL_UNKNOWN] = { "principal-unknown", CK_SEV_ERROR,
+	    "clankie-keys precedence list" },
+	[CK_F_PRINCIPAL_NOT_HONOURING] = { "principal-not-honouring",
+	    CK_SEV_WARNING, "clankie-keys precedence list" },
+	[CK_F_RULES_MISSING] = { "rules-missing", CK_SEV_ERROR,
+	    "clankie-keys rules --write" },
+	[CK_F_RULES_DIFFER] = { "rules-differ", CK_SEV_ERROR,
+	    "clankie-keys rules --write" },
+	[CK_F_SANDBOX_OFF] = { "sandbox-off", CK_SEV_WARNING,
+	    "turn on fleet.workerSandbox" },
+	[CK_F_SANDBOX_UNKNOWN] = { "sandbox-unknown", CK_SEV_WARNING,
+	    "mend the settings file" },
+	[CK_F_REPAIR_FAILED] = { "repair-failed", CK_SEV_ERROR,
+	    "clankie-keys check" },
+	[CK_F_NOT_CHECKED] = { "not-checked", CK_SEV_INFO,
+	    "clankie-keys check --login-password-fd N" },
+	[CK_F_NOT_JUDGED] = { "not-judged", CK_SEV_ERROR, SEE },
+	[CK_F_NO_ANSWER] = { "no-answer", CK_SEV_ERROR,
+	    "clankie-keys check waits longer and says what is in the way" },
+};
+
+const char *
+ck_severity_name(enum ck_severity severity)
+{
+	static const char *const names[CK_SEV_COUNT] = {
+		"info", "warning", "error"
+	};
+
+	return (unsigned int)severity < CK_SEV_COUNT ? names[severity] :
+	    "error";
+}
+
+const struct ck_finding_info *
+ck_finding_info(enum ck_finding_code code)
+{
+	return &table[code];
+}
+
+/* The room for one more, or NULL; counts it in any case. */
+static struct ck_finding *
+grow(struct ck_findings *list, enum ck_finding_code code, const char *place,
+    const char *next)
+{
+	struct ck_finding *f;
+
+	list->count[table[code].severity]++;
+	if (list->n == CK_FINDINGS_MAX)
+		return NULL;
+	f = &list->at[list->n++];
+	f->code = code;
+	(void)snprintf(f->place, sizeof(f->place), "%s", place);
+	(void)snprintf(f->next, sizeof(f->next), "%s",
+	    next != NULL && next[0] != '\0' ? next : table[code].next);
+	return f;
+}
+
+void
+ck_finding_add(struct ck_findings *list, enum ck_finding_code code,
+    const char *place, const char *next, const char *fmt, ...)
+{
+	struct ck_finding *f = grow(list, code, place, next);
+	va_list ap;
+
+	if (f == NULL)
+		return;
+	va_start(ap, fmt);
+	(void)vsnprintf(f->message, sizeof(f->message), fmt, ap);
+	va_end(ap);
+}
+
+void
+ck_finding_fail(struct ck_findings *list, enum ck_finding_code code,
+    ck_err r, const struct ck_fail *fail)
+{
+	ck_finding_add(list, code, fail->place, fail->next, "%s",
+	    fail->why[0] != '\0' ? fail->why : ck_err_text(r));
+}
+
+bool
+ck_findings_has(const struct ck_findings *list, enum ck_finding_code code)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (list->at[i].code == code)
+			return true;
+	return false;
+}
+
+bool
+ck_findings_error_at(const struct ck_findings *list, const char *place)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (table[list->at[i].code].severity == CK_SEV_ERROR &&
+		    strcmp(list->at[i].place, place) == 0)
+			return true;
+	return false;
+}

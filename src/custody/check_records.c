@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the records say, and whether they hold; see check_int.h. */
+#include "custody/check_int.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "custody/broker.h"
+
+/* A place's own finding says it better than the refusal that follows. */
+static bool
+said_already(const struct ck_check *c, const char *place)
+{
+	char records[CK_PATH_MAX];
+
+	return ck_findings_error_at(c->out, place) ||
+	    ck_findings_has(c->out, CK_F_UNSAFE_ANCESTOR) ||
+	    (ck_path_join(c->p->dir, CK_REC_FILE, records, NULL) == CK_OK &&
+	    ck_findings_error_at(c->out, records));
+}
+
+/* Why records and places could not be read together. */
+static void
+unread(struct ck_check *c, ck_err r, const struct ck_fail *fail)
+{
+	const struct ck_place *p = c->p;
+	bool about_file = strcmp(fail->place, p->operator_dir) == 0 ||
+	    strcmp(fail->place, p->keychain) == 0;
+	enum ck_finding_code code = CK_F_RECORDS_UNREADABLE;
+
+	if (r == CK_REFUSED && said_already(c, fail->place))
+		return;
+	if (about_file)
+		code = r == CK_DENIED ? CK_F_DEDICATED_DENIED :
+		    CK_F_DEDICATED_MISSING;
+	else if (r == CK_NOSTORE)
+		code = CK_F_RECORDS_MISSING;
+	else if (r == CK_DAMAGED)
+		code = CK_F_RECORDS_DAMAGED;
+	ck_finding_fail(c->out, code, r, fail);
+}
+
+/* Nothing is in charge: never begun, or is what was there gone? */
+static void
+not_there(struct ck_check *c)
+{
+	struct ck_fail fail = CK_FAIL_INIT;
+	bool there = false;
+	ck_err r;
+
+	if (c->v.journal_open)
+		return;   /* journal-open says it */
+	/* With the keychain there it is another credential's. */
+	r = c->file_there ? CK_NOSTORE :
+	    ck_unlock_place_exists(c->p, &there, &fail);
+	if (r == CK_OK && there) {
+		ck_finding_add(c->out, CK_F_DEDICATED_MISSING, c->p->keychain,
+		    NULL, "is missing, but its unlock password is stored: the "
+		    "credential was moved into a keychain that is not here");
+		return;
+	}
+	if (r != CK_OK && r != CK_NOSTORE)
+		ck_finding_fail(c->out, CK_F_NOT_JUDGED, r, &fail);
+	ck_finding_add(c->out, CK_F_NOT_MIGRATED, c->p->dir, NULL,
+	    "%s was not moved into a dedicated keychain: every process of "
+	    "yours can read it", c->p->credential);
+}
+
+/* Pages, schema and events, in one snapshot. */
+static void
+sound(struct ck_check *c)
+{
+	struct ck_fail fail = CK_FAIL_INIT, chain = CK_FAIL_INIT;
+	ck_err r, e = CK_OK;
+
+	if ((r = ck_records_begin(c->v.rec, &fail)) == CK_OK) {
+		r = ck_records_check(c->v.rec, &fail);
+		if (r == CK_DAMAGED)
+			e = ck_records_events_verify(c->v.rec, &chain);
+		ck_records_rollback(c->v.rec);
+	}
+	if (r == CK_OK)
+		return;
+	if (e == CK_DAMAGED)
+		ck_finding_fail(c->out, CK_F_EVENT_CHAIN, e, &chain);
+	/* The chain is the last thing looked at: another reason is another
+	 * finding. */
+	if (e != CK_DAMAGED || strcmp(fail.why, chain.why) != 0)
+		ck_finding_fail(c->out, r == CK_DAMAGED ?
+		    CK_F_RECORDS_DAMAGED : CK_F_RECORDS_UNREADABLE, r, &fail);
+}
+
+static void
+journal(struct ck_check *c)
+{
+	/* The verbs that finish what they began.  What else stands there was
+	 * written by a newer program, or by nobody who should. */
+	static const char *const verbs[] = {
+		"migrate", "rotate", "rotate --keychain", "restore"
+	};
+	const struct ck_rec_journal *j = &c->v.journal;
+	bool whole = j->credential[0] == '\0';
+	char next[CK_VIEW_COMMAND_SIZE] = "";
+
+	if (!c->v.journal_open)
+		return;
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		if (strcmp(j->operation, verbs[i]) == 0)
+			ck_view_command(j, next);
+	ck_finding_add(c->out, CK_F_JOURNAL_OPEN, c->p->dir, next,
+	    "%s%s%s, begun %s, is under way or was interrupted at step %d",
+	    j->operation, whole ? "" : " of ", j->credential, j->at, j->step);
+}
+
+struct ranks {
+	struct ck_check *c;
+	bool reads, writes;          /* there is a row of rank 0 that does so */
+};
+
+static ck_err
+rank(void *arg, const struct ck_rec_precedence *row)
+{
+	struct ranks *k = arg;
+	struct ck_check *c = k->c;
+	bool reader = strcmp(row->role, "reader") == 0;
+
+	if (row->rank != 0)
+		return CK_OK;
+	k->reads = k->reads || reader;
+	k->writes = k->writes || !reader;
+	if (row->store.kind == CK_KIND_DEDICATED &&
+	    strcmp(row->store.path, c->p->keychain) == 0)
+		return CK_OK;
+	ck_finding_add(c->out, CK_F_PRECEDENCE, row->principal, NULL,
+	    "as %s asks %.300s (%s) first, and not the dedicated keychain",
+	    row->role, row->store.path, ck_rec_kind_name(row->store.kind));
+	return CK_OK;
+}
+
+/* One principal: whom it asks first, and whether it asks the records. */
+static ck_err
+principal(void *arg, const struct ck_rec_principal *row)
+{
+	struct ck_check *c = arg;
+	struct ranks k = { c, false, false };
+	struct ck_fail fail = CK_FAIL_INIT;
+	ck_err r;
+
+	if (c->how->principal != NULL &&
+	    strcmp(c->how->principal, row->id) != 0)
+		return CK_OK;
+	r = ck_records_precedence_each(c->v.rec, c->p->credential, row->id,
+	    rank, &k, &fail);
+	if (r != CK_OK)
+		ck_finding_fail(c->out, CK_F_NOT_JUDGED, r, &fail);
+	else if (k.reads != row->reader || k.writes != row->writer)
+		ck_finding_add(c->out, CK_F_PRECEDENCE, row->id, NULL,
+		    "has no first store for what it %s",
+		    k.reads != row->reader ? "reads" : "writes");
+	if (strcmp(row->honours, "yes") != 0)
+		ck_finding_add(c->out, CK_F_PRINCIPAL_NOT_HONOURING, row->id,
+		    NULL, "%s ask the records, and may read or make another "
+		    "bearer: %s", strcmp(row->honours, "no") == 0 ?
+		    "does not" : "is not known to", row->what);
+	return CK_OK;
+}
+
+static void
+principals(struct ck_check *c)
+{
+	struct ck_rec_principal who;
+	struct ck_fail fail = CK_FAIL_INIT;
+	ck_err r = CK_OK;
+
+	if (c->how->principal != NULL)
+		r = ck_records_principal_get(c->v.rec, c->how->principal, &who,
+		    &fail);
+	if (r == CK_ABSENT) {
+		ck_finding_add(c->out, CK_F_PRINCIPAL_UNKNOWN,
+		    c->how->principal, NULL,
+		    "is not a principal that the records know");
+		return;
+	}
+	if (r == CK_OK && c->in_charge && c->v.known &&
+	    c->v.row.state == CK_STATE_DEDICATED)
+		r = ck_records_principal_each(c->v.rec, principal, c, &fail);
+	if (r != CK_OK)
+		ck_finding_fail(c->out, CK_F_NOT_JUDGED, r, &fail);
+}
+
+void
+ck_check_records(struct ck_check *c)
+{
+	struct ck_fail fail = CK_FAIL_INIT;
+	ck_err r;
+
+	if ((r = ck_view_open(c->p, CK_REC_READ, &c->v, &fail)) != CK_OK) {
+		unread(c, r, &fail);
+		/* What is there is in charge, whatever the records are. */
+		c->in_charge = ck_place_dedicated(c->p, &c->file_there,
+		    NULL) != CK_OK || c->file_there;
+		return;
+	}
+	c->viewed = true;
+	c->file_there = c->v.dedicated;
+	c->in_charge = ck_view_is_dedicated(&c->v);
+	if (c->v.rec != NULL) {
+		sound(c);
+		journal(c);
+		principals(c);
+	}
+	if (!c->in_charge)
+		not_there(c);
+}

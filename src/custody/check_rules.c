@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rules on disk, and the sandbox that uses them; see check_int.h. */
+#include "custody/check_int.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "custody/rules.h"
+#include "store/settings.h"
+
+static void
+rules(struct ck_check *c)
+{
+	const struct ck_place *p = c->p;
+	struct ck_fail fail = CK_FAIL_INIT;
+	struct stat st;
+	bool match = false;
+	ck_err r;
+
+	if (!c->viewed || c->v.rec == NULL)
+		return;   /* the records' own finding says it */
+	if (lstat(p->rules, &st) != 0 && errno == ENOENT) {
+		ck_finding_add(c->out, CK_F_RULES_MISSING, p->rules, NULL,
+		    "is missing, so nothing tells a sandbox what to keep "
+		    "workers from");
+		return;
+	}
+	r = ck_rules_match(p, c->v.dirfd, c->v.rec, &match, &fail);
+	if (r == CK_OK && !match)
+		ck_finding_add(c->out, CK_F_RULES_DIFFER, p->rules, NULL,
+		    "is not what the records give");
+	else if (r != CK_OK && !ck_findings_error_at(c->out, p->rules))
+		ck_finding_fail(c->out, CK_F_NOT_JUDGED, r, &fail);
+}
+
+static void
+sandbox(struct ck_check *c)
+{
+	enum ck_worker_sandbox sandbox = CK_SANDBOX_ABSENT;
+	struct ck_fail fail = CK_FAIL_INIT;
+	ck_err r;
+
+	r = ck_settings_worker_sandbox(c->p->settings, &sandbox, &fail);
+	if (r != CK_OK)
+		ck_finding_fail(c->out, CK_F_SANDBOX_UNKNOWN, r, &fail);
+	else if (sandbox != CK_SANDBOX_ON)
+		ck_finding_add(c->out, CK_F_SANDBOX_OFF, c->p->settings, NULL,
+		    "%s fleet.workerSandbox: nothing is protected yet",
+		    sandbox == CK_SANDBOX_OFF ? "turns off" : "does not set");
+}
+
+void
+ck_check_rules(struct ck_check *c)
+{
+	if (c->in_charge)
+		rules(c);
+	sandbox(c);
+}

@@ -1,0 +1,178 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What check finds about places: modes, links, types, file systems, what was
+# left behind, and second bearers wherever they may lie.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/custody.sh"
+. "$(dirname "$0")/../lib/check.sh"
+
+k_custody
+k_copy
+k_back 'in order'
+k_finds 0 ''
+
+k_back 'a directory above is open'
+chmod 0777 "$T_HOME"
+k_has_after 21 unsafe-ancestor
+for path in .clankie-keys .clankie-keys/operator \
+    .clankie-keys/operator/operator.keychain-db .clankie-keys/custody.db \
+    .config/clankie-keys .config/clankie-keys/unlock.json \
+    .config/clankie/credentials.json; do
+	k_back "$path is open"
+	chmod g+r "$T_HOME/$path"
+	k_finds 21 unsafe-mode
+	run "$CK" check
+	expect_out_has "chmod go= '$T_HOME/$path'"
+done
+k_back 'the rules are open'
+chmod 0666 "$KEYS/worker.sb"
+k_finds 21 unsafe-mode
+k_back 'rules that others may read'
+chmod 0644 "$KEYS/worker.sb"
+k_finds 0 ''
+for path in .clankie-keys/operator/operator.keychain-db \
+    .clankie-keys/custody.db .clankie-keys/worker.sb \
+    .config/clankie-keys/unlock.json .config/clankie/credentials.json; do
+	k_back "$path has a second name"
+	ln "$T_HOME/$path" "$T_HOME/second"
+	k_finds 21 extra-link
+	k_back "$path is a symbolic link"
+	mv "$T_HOME/$path" "$T_HOME/elsewhere"
+	ln -s "$T_HOME/elsewhere" "$T_HOME/$path"
+	k_finds 21 symlink
+	k_back "$path is a directory"
+	rm "$T_HOME/$path"
+	mkdir -m 0700 "$T_HOME/$path"
+	k_finds 21 wrong-type
+	k_back "$path is a FIFO"
+	rm "$T_HOME/$path"
+	mkfifo -m 0600 "$T_HOME/$path"
+	k_finds 21 wrong-type
+done
+k_back 'the directory of the keychain is a symbolic link'
+mv "$KEYS/operator" "$T_HOME/elsewhere"
+ln -s "$T_HOME/elsewhere" "$KEYS/operator"
+k_finds 21 symlink
+
+t_case 'a synced folder'
+c_home
+c_broker
+k_sandbox on
+mkdir "$T_HOME/Dropbox"
+run "$CK" migrate --home "$T_HOME/Dropbox/keys"
+expect_status 0
+run "$CK" check --home "$T_HOME/Dropbox/keys"
+expect_status 0
+k_expect synced-folder
+k_back 'a second custody'
+run "$CK" check --home "$T_HOME/other"
+expect_status 21
+k_has second-custody
+run "$CK" get --home "$T_HOME/other" --fd 1
+expect_status 19
+expect_out_empty
+for name in .clankie-keys/custody.db.new-4711 \
+    .clankie-keys/worker.sb.tmp-0123abcd \
+    .clankie-keys/operator/operator.keychain-db.sb-0123abcd-012345 \
+    .config/clankie-keys/unlock.json.tmp-0123abcd; do
+	k_back "$name was left"
+	: | t_write "$T_HOME/$name"
+	k_finds 0 leftover-temporary
+done
+k_back 'names that are nobody'\''s leftovers'
+: | t_write "$KEYS/worker.sb.tmp-notes"
+: | t_write "$KEYS/other"
+k_finds 0 ''
+
+k_back 'the broker has a bearer again'
+t_bearer_json "$T_TMP/decoy"
+c_broker_text "$T_TMP/decoy" | t_write "$T_TMP/new"
+cat "$T_TMP/new" >"$BROKER"
+k_finds 21 second-bearer-file
+k_back 'so has the file that the environment names'
+mkdir -m 0700 "$T_HOME/named"
+c_broker_text "$T_TMP/decoy" | t_write "$T_HOME/named/credentials.json"
+CLANKIE_CREDENTIALS_FILE=$T_HOME/named/credentials.json
+export CLANKIE_CREDENTIALS_FILE
+k_finds 21 second-bearer-file
+unset CLANKIE_CREDENTIALS_FILE
+k_back 'the broker is no JSON'
+echo nonsense >"$BROKER"
+k_finds 21 not-judged
+k_back 'the broker holds nothing else'
+echo '{}' >"$BROKER"
+k_finds 0 ''
+run "$CK" check
+k_has_not remaining-secrets
+k_back 'a checkout has one'
+t_bearer "$T_TMP/decoy.key"
+{ printf 'A=' && cat "$T_TMP/decoy.key"; } >"$T_HOME/one/.env.local"
+k_finds 21 second-bearer-dotenv
+k_back 'a checkout has something else'
+echo 'A=b' >"$T_HOME/one/.env.local"
+k_finds 0 ''
+k_back 'a checkout cannot be read'
+mkfifo "$T_HOME/one/.env.local"
+k_finds 21 not-judged
+for value in x ''; do
+	k_back "an override '$value' is set"
+	CLANKIE_OPERATOR_TOKEN=$value
+	export CLANKIE_OPERATOR_TOKEN
+	k_finds 21 environment-override
+	unset CLANKIE_OPERATOR_TOKEN
+done
+
+k_back 'a process that has the override'
+if [ -r /proc/self/environ ] && [ -z "$CK_TRACED" ]; then
+	# A value that would be a secret, and is never shown.
+	t_bearer "$T_TMP/override"
+	mkfifo "$T_TMP/end"
+	(
+		CLANKIE_OPERATOR_TOKEN=$(cat "$T_TMP/override")
+		export CLANKIE_OPERATOR_TOKEN
+		exec cat "$T_TMP/end" >/dev/null
+	) &
+	pid=$!
+	# Opening for writing ends when cat has opened for reading.
+	exec 9>"$T_TMP/end"
+	run "$CK" check
+	expect_status 0
+	k_has service-environment
+	expect_out_has "process $pid: "
+	t_no_secret
+	run "$CK" check --json
+	expect_status 0
+	t_no_secret
+	k_gate 0
+	exec 9>&-
+	wait "$pid"
+	run "$CK" check
+	refute 'gone with the process' grep -q "process $pid: " "$T_OUT"
+
+	t_case 'a worker from before the migration'
+	worker() {
+		CLANKIE_WORKER_PANE=1 cat "$T_TMP/end" >"$T_TMP/null" &
+		pid=$!
+		exec 9>"$T_TMP/end"
+	}
+	c_home
+	c_broker
+	worker
+	old=$pid
+	run "$CK" migrate
+	run "$CK" check
+	expect_status 0
+	k_has worker-before-migration
+	expect_out_has "process $old: is a worker"
+	exec 9>&-
+	wait "$old"
+	# Dates of processes and events are whole seconds.
+	sleep 2
+	worker
+	run "$CK" check
+	refute 'one from after it is none' grep -q "process $pid: " "$T_OUT"
+	exec 9>&-
+	wait "$pid"
+else
+	skip found 'no /proc here, or every environment is watched'
+fi
