@@ -96,7 +96,8 @@ journal(struct ck_check *c)
 	/* The verbs that finish what they began.  What else stands there was
 	 * written by a newer program, or by nobody who should. */
 	static const char *const verbs[] = {
-		"migrate", "rotate", "rotate --keychain", "restore"
+		"migrate", "rotate", "rotate --keychain", "restore",
+		"reset --confirm"
 	};
 	const struct ck_rec_journal *j = &c->v.journal;
 	bool whole = j->credential[0] == '\0';

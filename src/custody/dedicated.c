@@ -18,7 +18,7 @@
 #include "keychain/keychain.h"
 #include "store/login.h"
 
-#define ITEM_LABEL_FORMAT "clankie-keys: %s"
+#define ITEM_LABEL_FORMAT CK_ITEM_LABEL "%s"
 
 static ck_err
 aside_names(const struct ck_place *p, const char *prefix, const char *nonce,

@@ -108,17 +108,6 @@ read_records(struct ck_place *p, struct ck_view *v, struct ck_fail *fail)
 	return r == CK_ABSENT ? CK_OK : r;
 }
 
-/* Where the keychain is.  lost: a directory without it is an answer, too. */
-static ck_err
-find_dedicated(const struct ck_place *p, bool lost, struct ck_view *v,
-    struct ck_fail *fail)
-{
-	ck_err r = ck_place_dedicated(p, &v->dedicated, fail);
-
-	v->hollow = lost && r == CK_DAMAGED;
-	return v->hollow ? CK_OK : r;
-}
-
 static bool
 is_recorded(const struct ck_view *v)
 {
@@ -134,6 +123,17 @@ look_for_item(const struct ck_place *p, struct ck_view *v)
 	if (v->item && !is_recorded(v) &&
 	    ck_joined_holds(p, &v->item, NULL) != CK_OK)
 		v->item = true;
+}
+
+/* Where the keychain is.  lost: a directory without it is an answer, too. */
+static ck_err
+find_dedicated(const struct ck_place *p, bool lost, struct ck_view *v,
+    struct ck_fail *fail)
+{
+	ck_err r = ck_place_dedicated(p, &v->dedicated, fail);
+
+	v->hollow = lost && r == CK_DAMAGED;
+	return v->hollow ? CK_OK : r;
 }
 
 /* One look; CK_READONLY when the records need undoing first. */

@@ -20,9 +20,9 @@ struct ck_view {
 	bool journal_open;
 	struct ck_rec_journal journal;
 	bool dedicated;                  /* the file has its final name */
-	bool hollow;                     /* its directory is there without it */
 	bool item;                       /* ... and, as far as can be seen, the
 	                                  * credential's item is in it */
+	bool hollow;                     /* its directory is there without it */
 };
 
 #define CK_VIEW_INIT { .dirfd = -1 }
