@@ -42,8 +42,9 @@ password_of(const struct ck_place *p, struct stored *ret,
 	ck_err r = ck_unlock_place_read(p, &ret->now, &ret->anchor, fail);
 
 	if (r == CK_NOSTORE)
-		ck_fail_next(fail, "without it the dedicated keychain %s "
-		    "cannot be opened", p->keychain);
+		ck_fail_next(fail, "put it back: without it the dedicated "
+		    "keychain cannot be opened.  If it is lost for good: "
+		    "clankie-keys reset");
 	return r;
 }
 

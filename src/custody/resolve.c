@@ -276,7 +276,7 @@ resolve_once(struct ck_place *p, const char *reader, struct ck_secret *ret,
 	    "the records say the credential is here, but the file is "
 	    "missing");
 	ck_fail_next(fail, "put it back from a backup; no other store is "
-	    "asked in its place");
+	    "asked in its place.  If it is lost for good: clankie-keys reset");
 	if (v.journal_open) {
 		ck_view_command(&v.journal, command);
 		ck_fail_next(fail, "%s", command);

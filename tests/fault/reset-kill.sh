@@ -143,7 +143,7 @@ with_file() {
 	c_home
 	c_broker
 	UNLOCK_DIR=$T_HOME/.config/clankie-keys
-	"$CK" migrate >"$T_TMP/null"
+	"$CK" migrate >"$T_TMP/null" 2>"$T_TMP/null"
 }
 ck() {
 	"$CK" "$@"

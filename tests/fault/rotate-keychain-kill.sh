@@ -121,7 +121,7 @@ sweeps() { # sampled from the frequent calls, from the others
 t_case 'file broker'
 c_home
 c_broker
-"$CK" migrate >"$T_TMP/null"
+"$CK" migrate >"$T_TMP/null" 2>"$T_TMP/null"
 ck() {
 	"$CK" "$@"
 }
