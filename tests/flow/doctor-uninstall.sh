@@ -134,7 +134,7 @@ again 'a directory that an operation left'
 mkdir -m 0700 "$KEYS/restored-0123456789abcdef0123456789abcdef"
 blocked 'restored-0123456789abcdef0123456789abcdef may hold a copy'
 again 'an unlock password alone'
-mkdir -p -m 0700 "$T_HOME/.config/clankie-keys"
+(umask 077 && mkdir -p "$T_HOME/.config/clankie-keys")
 cp -p "$T_TMP/whole/.config/clankie-keys/unlock.json" "$UNLOCK"
 blocked "$UNLOCK holds the unlock password"
 rm -r "$KEYS"
@@ -199,7 +199,7 @@ c_login_new
 t_bearer_json "$BEARER"
 c_add bot.clankie.credentials clankie_operator "$BEARER"
 c_tree "$T_HOME" >"$T_TMP/tree.before"
-migrate_login
+migrate_login --service-honours-precedence
 expect_status 0
 blocked "$LOGIN holds the unlock password"
 expect_out_has \
