@@ -42,6 +42,7 @@ ck_err cmd_migrate(struct cli *cli, int argc, char **argv);
 ck_err cmd_get(struct cli *cli, int argc, char **argv);
 ck_err cmd_rotate(struct cli *cli, int argc, char **argv);
 ck_err cmd_restore(struct cli *cli, int argc, char **argv);
+ck_err cmd_reset(struct cli *cli, int argc, char **argv);
 ck_err cmd_authenticate(struct cli *cli, int argc, char **argv);
 ck_err cmd_check(struct cli *cli, int argc, char **argv);
 ck_err cmd_doctor(struct cli *cli, int argc, char **argv);

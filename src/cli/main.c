@@ -40,6 +40,9 @@ const struct verb cli_verbs[] = {
 	    "[--login-password-fd N]",
 	    "put a migrated credential back into the broker", HEAP_BROKER,
 	    cmd_restore },
+	{ "reset", "reset --confirm [CREDENTIAL] [--login-password-fd N]",
+	    "give up a bearer whose keychain is lost, and make a new one",
+	    HEAP_BROKER, cmd_reset },
 	{ "authenticate", "authenticate [CREDENTIAL] [--stream] "
 	    "[--broker ...] [--login-password-fd N]",
 	    "say whether what stands on standard input is the credential",

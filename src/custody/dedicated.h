@@ -18,6 +18,13 @@
  * a keychain that is being made, and for one that is on its way out. */
 #define CK_SCRATCH_PREFIX "scratch-"
 #define CK_RESTORED_PREFIX "restored-"
+/* The same for what a reset keeps aside. */
+#define CK_LOST_PREFIX "lost-"
+
+/* The label that the item of p's credential has. */
+#define CK_DEDICATED_LABEL_SIZE 128
+void ck_dedicated_label(const struct ck_place *p,
+    char ret[CK_DEDICATED_LABEL_SIZE]);
 
 /*
  * Build DIR/scratch-NONCE/operator.keychain-db with the value and a fresh
