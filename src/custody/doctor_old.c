@@ -32,11 +32,19 @@ precedence(void *arg, const struct ck_rec_precedence *row)
 {
 	struct ck_old *old = arg;
 
-	if (row->store.kind == CK_KIND_LOGIN_KEYCHAIN ||
-	    row->store.kind == CK_KIND_FILE_BROKER)
-		old->broker = row->store;
-	if (row->rank == 0 && row->store.kind != CK_KIND_DEDICATED)
-		old->astray++;
+	bool broker = row->store.kind == CK_KIND_LOGIN_KEYCHAIN ||
+	    row->store.kind == CK_KIND_FILE_BROKER;
+
+	for (size_t i = 0; i < old->n; i++) {
+		if (strcmp(old->row[i].name, row->credential) != 0)
+			continue;
+		if (broker)
+			old->broker[i] = row->store;
+		if (row->rank == 0 && old->row[i].state ==
+		    CK_STATE_DEDICATED &&
+		    row->store.kind != CK_KIND_DEDICATED)
+			old->astray++;
+	}
 	return CK_OK;
 }
 
@@ -168,6 +176,16 @@ ck_old_row(const struct ck_old *old, const char *name)
 	for (size_t i = 0; i < old->n; i++)
 		if (strcmp(old->row[i].name, name) == 0)
 			return &old->row[i];
+	return NULL;
+}
+
+const struct ck_rec_store *
+ck_old_broker(const struct ck_old *old, const char *name)
+{
+	for (size_t i = 0; i < old->n; i++)
+		if (strcmp(old->row[i].name, name) == 0 &&
+		    old->broker[i].id != 0)
+			return &old->broker[i];
 	return NULL;
 }
 

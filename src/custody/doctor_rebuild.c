@@ -21,20 +21,45 @@ struct run {
 	int dirfd, lockfd;
 };
 
-/* --broker, else what the old records say, else the default. */
+/*
+ * Beside which broker the unlock password lies: --broker, else that of the
+ * credential, else that of another one which is in the keychain.
+ */
 static void
 choose_broker(struct run *run)
 {
+	const struct ck_old *old = run->old;
 	struct ck_place *p = run->p;
+	const struct ck_rec_store *found = ck_old_broker(old, p->credential);
 
-	run->out->broker_from = p->broker_said ? "command line" : "default";
-	if (!p->broker_said && run->old->broker.id != 0) {
-		p->broker_kind = run->old->broker.kind;
-		memcpy(p->broker, run->old->broker.path, sizeof(p->broker));
-		run->out->broker_from = "old records";
+	for (size_t i = 0; found == NULL && i < old->n; i++)
+		if (old->row[i].state != CK_STATE_BROKER &&
+		    old->broker[i].id != 0)
+			found = &old->broker[i];
+	if (p->broker_said || found == NULL)
+		return;
+	p->broker_kind = found->kind;
+	memcpy(p->broker, found->path, sizeof(p->broker));
+}
+
+/* What was said is said of p's credential, and of those that the old records
+ * do not know. */
+static void
+set_broker(const struct run *run, struct ck_rebuild_row *row)
+{
+	const struct ck_place *p = run->p;
+	const struct ck_rec_store *was = ck_old_broker(run->old, row->c.name);
+
+	if (was != NULL && (!p->broker_said ||
+	    strcmp(row->c.name, p->credential) != 0)) {
+		row->broker_kind = was->kind;
+		memcpy(row->broker, was->path, sizeof(row->broker));
+		row->broker_from = "old records";
+		return;
 	}
-	run->out->broker_kind = p->broker_kind;
-	memcpy(run->out->broker, p->broker, sizeof(run->out->broker));
+	row->broker_kind = p->broker_kind;
+	memcpy(row->broker, p->broker, sizeof(row->broker));
+	row->broker_from = p->broker_said ? "command line" : "default";
 }
 
 /* A generation stands for one value: for another one it is the next. */
@@ -63,6 +88,7 @@ derive_rows(struct run *run, struct ck_fail *fail)
 		row->c = run->items.at[i];
 		row->has_item = true;
 		set_generation(run->old, row);
+		set_broker(run, row);
 	}
 	/* What never was in the keychain is as it was. */
 	for (size_t i = 0; i < run->old->n; i++) {
@@ -78,7 +104,8 @@ derive_rows(struct run *run, struct ck_fail *fail)
 			return ck_fail_set(fail, CK_UNSUPPORTED, run->p->dir,
 			    "has more than %d credentials",
 			    CK_REBUILD_ROWS_MAX);
-		out->row[out->n++].c = *was;
+		out->row[out->n].c = *was;
+		set_broker(run, &out->row[out->n++]);
 	}
 	return CK_OK;
 }

@@ -207,8 +207,8 @@ expect_out_has '/tmp/attacker.json (file-broker)'
 expect_out_has 'broker (old records)'
 run "$CK" doctor --rebuild --broker "file:$BROKER" --confirm --json
 expect_status 0
-expect_json broker "$BROKER"
-expect_json broker_from 'command line'
+expect_json credentials.0.broker "$BROKER"
+expect_json credentials.0.broker_from 'command line'
 k_check
 expect_status 0
 k_back 'paths from which no rules can be made'
@@ -284,7 +284,7 @@ refuses 13 'no item of a credential'
 k_back 'the seal key is gone'
 spoil
 c_tamper delete --service bot.clankie.custody --account seal-key
-refuses 13 'seal key'
+refuses 13 'seal-key'
 k_back 'the item holds no bearer'
 spoil
 printf '{"type":"api","key":"x"}' >"$T_TMP/none"
@@ -338,6 +338,51 @@ if t_find_tool strace && strace -o /dev/null true 2>/dev/null; then
 else
 	skip 'not finished' 'no strace here'
 fi
+
+k_back 'another label in the clear'
+spoil
+c_tamper update --service bot.clankie.credentials \
+    --account clankie_operator --label 'clankie-keys: other' \
+    --password-fd 3 3<"$T_TMP/unlock"
+d_rebuild --json
+expect_json credentials.0.name other
+k_back 'a value in the clear'
+spoil
+printf '{"type":"api","key":"x"}' | "$T_TOOLS/ck-forge" plain "$DEDICATED" \
+    bot.clankie.credentials clankie_operator
+refuses 13 "$DEDICATED"
+
+t_case 'several credentials'
+c_home
+k_sandbox on
+c_broker
+run "$CK" migrate --service-honours-precedence
+run "$CK" migrate last --service other.service --account last \
+    --service-honours-precedence
+expect_status 0
+"$CK" get last >"$T_TMP/last"
+sql "UPDATE protected SET why = 'x' WHERE why = 'settings'" \
+    "UPDATE credential SET generation = 3 WHERE name = 'last'"
+run "$CK" doctor --rebuild --confirm --json
+expect_status 0
+expect_json credentials.0.name operator
+expect_json credentials.0.generation 1
+expect_json credentials.1.name last
+expect_json credentials.1.generation 3
+expect_json credentials.1.format opaque
+gives "$BEARER"
+run "$CK" get last
+expect_out_is "$T_TMP/last"
+run "$CK" precedence verify
+expect_status 0
+rm "$KEYS/custody.db"
+run "$CK" doctor --rebuild --confirm
+expect_status 0
+run "$CK" get last
+expect_out_is "$T_TMP/last"
+run "$CK" restore last
+expect_status 0
+gives "$BEARER"
 
 t_case 'JSON'
 c_home

@@ -208,6 +208,10 @@ in_order
 k_back 'left'
 : | t_write "$KEYS/worker.sb.tmp-0123abcd"
 mends leftover-temporary
+k_back 'a keychain that was left'
+cp -a "$KEYS/operator" "$KEYS/scratch-0123456789abcdef0123456789abcdef"
+mends leftover-keychain
+in_order
 k_back 'rules that were edited'
 echo '(allow default)' >>"$KEYS/worker.sb"
 mends rules-differ
