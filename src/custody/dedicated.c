@@ -54,7 +54,7 @@ ck_dedicated_discard(const struct ck_place *p, int dirfd, const char *prefix,
 	char name[CK_PATH_MAX], path[CK_PATH_MAX];
 	struct dirent *entry;
 	DIR *dir;
-	int fd = -1, sys;
+	int fd = -1, sys = 0;
 	ck_err r;
 
 	if ((r = aside_names(p, prefix, nonce, name, path,
@@ -71,14 +71,16 @@ ck_dedicated_discard(const struct ck_place *p, int dirfd, const char *prefix,
 		return ck_fail_sys(fail, sys, path, "list it");
 	}
 	/* Only files that this program or the engine put there: flat. */
-	while ((entry = readdir(dir)) != NULL) {
+	while (sys == 0 && (entry = readdir(dir)) != NULL) {
 		if (strcmp(entry->d_name, ".") == 0 ||
 		    strcmp(entry->d_name, "..") == 0)
 			continue;
 		if (unlinkat(fd, entry->d_name, 0) != 0)
-			break;
+			sys = errno;
 	}
 	(void)closedir(dir);
+	if (sys != 0)
+		return ck_fail_sys(fail, sys, path, "remove a file in it");
 	if (unlinkat(dirfd, name, AT_REMOVEDIR) != 0)
 		return ck_fail_sys(fail, errno, path, "remove it");
 	return ck_io_sync(dirfd, p->dir, fail);
