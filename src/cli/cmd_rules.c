@@ -10,6 +10,13 @@
 #include "custody/rules.h"
 #include "custody/view.h"
 
+/* There is a keychain, of whichever credential, and what says so. */
+static bool
+has_custody(const struct ck_view *v)
+{
+	return v->rec != NULL && (v->dedicated || ck_view_is_dedicated(v));
+}
+
 /* --checkout only adds to what is shown; the records decide what is written. */
 static ck_err
 show(struct cli *cli, const struct ck_place *place, const struct ck_view *v,
@@ -28,7 +35,7 @@ show(struct cli *cli, const struct ck_place *place, const struct ck_view *v,
 		if ((r = cli_absolute(cli, said->word[i], path)) == CK_OK)
 			r = ck_path_canonical(path, room[i], &cli->fail);
 	}
-	if (r == CK_OK && ck_view_is_dedicated(v) && v->rec != NULL)
+	if (r == CK_OK && has_custody(v))
 		r = ck_rules_recorded(place, v->rec, set, &cli->fail);
 	else if (r == CK_OK)
 		r = ck_rules_defaults(place, dirs, said->n, set, &cli->fail);
@@ -46,7 +53,7 @@ write_rules(struct cli *cli, const struct ck_place *place,
 	int lock = -1;
 	ck_err r;
 
-	if (v->rec == NULL || !ck_view_is_dedicated(v)) {
+	if (!has_custody(v)) {
 		(void)ck_fail_set(&cli->fail, CK_NOSTORE, place->dir,
 		    "there are no records that rules could be written from");
 		ck_fail_next(&cli->fail, "clankie-keys migrate");

@@ -50,7 +50,9 @@ not_there(struct ck_check *c)
 
 	if (c->v.journal_open)
 		return;   /* journal-open says it */
-	r = ck_unlock_place_exists(c->p, &there, &fail);
+	/* With the keychain there it is another credential's. */
+	r = c->file_there ? CK_NOSTORE :
+	    ck_unlock_place_exists(c->p, &there, &fail);
 	if (r == CK_OK && there) {
 		ck_finding_add(c->out, CK_F_DEDICATED_MISSING, c->p->keychain,
 		    NULL, "is missing, but its unlock password is stored: the "
@@ -94,7 +96,8 @@ journal(struct ck_check *c)
 	/* The verbs that finish what they began.  What else stands there was
 	 * written by a newer program, or by nobody who should. */
 	static const char *const verbs[] = {
-		"migrate", "rotate", "rotate --keychain", "restore"
+		"migrate", "rotate", "rotate --keychain", "restore",
+		"reset --confirm"
 	};
 	const struct ck_rec_journal *j = &c->v.journal;
 	bool whole = j->credential[0] == '\0';

@@ -11,10 +11,20 @@
 /* Size of a fingerprint's text, NUL included: 64 hex digits. */
 #define CK_FINGERPRINT_SIZE 65
 
+/* The label of a credential's item: this and the credential's name. */
+#define CK_ITEM_LABEL "clankie-keys: "
+
 /* These and the journal's nonce: directories of ours beside the final one, for
  * a keychain that is being made, and for one that is on its way out. */
 #define CK_SCRATCH_PREFIX "scratch-"
 #define CK_RESTORED_PREFIX "restored-"
+/* The same for what a reset keeps aside. */
+#define CK_LOST_PREFIX "lost-"
+
+/* The label that the item of p's credential has. */
+#define CK_DEDICATED_LABEL_SIZE 128
+void ck_dedicated_label(const struct ck_place *p,
+    char ret[CK_DEDICATED_LABEL_SIZE]);
 
 /*
  * Build DIR/scratch-NONCE/operator.keychain-db with the value and a fresh

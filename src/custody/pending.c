@@ -158,19 +158,26 @@ item_promote(const struct ck_place *p, const struct ck_secret *password,
 	const struct ck_login login = as_login(p);
 	const struct ck_login_item item = { CK_OWN_SERVICE,
 	    CK_UNLOCK_ACCOUNT, NULL, password };
-	struct ck_secret now = CK_SECRET_INIT;
+	struct ck_secret now = CK_SECRET_INIT, pending = CK_SECRET_INIT;
 	ck_err r;
 
-	if ((r = ck_unlock_place_get(p, &now, fail)) != CK_OK)
-		return r;
-	if (!ck_secret_equal(&now, password))
+	r = ck_pending_get(p, &pending, fail);
+	if (r == CK_NOSTORE)
+		return CK_OK;
+	if (r != CK_OK || (r = ck_unlock_place_get(p, &now, fail)) != CK_OK)
+		goto out;
+	if (!ck_secret_equal(&pending, password))
+		r = ck_fail_set(fail, CK_CHANGED, p->broker,
+		    "holds another pending unlock password");
+	else if (!ck_secret_equal(&now, password))
 		r = ck_login_update(&login, &item, &now, fail);
+	if (r == CK_OK)
+		r = ck_login_delete(&login, CK_OWN_SERVICE,
+		    CK_PENDING_ACCOUNT, password, fail);
+out:
 	ck_secret_wipe(&now);
-	if (r != CK_OK)
-		return r;
-	r = ck_login_delete(&login, CK_OWN_SERVICE, CK_PENDING_ACCOUNT,
-	    password, fail);
-	return r == CK_ABSENT ? CK_OK : r;
+	ck_secret_wipe(&pending);
+	return r;
 }
 
 ck_err

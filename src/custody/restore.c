@@ -214,7 +214,8 @@ still_there(struct ck_restore_run *run, struct ck_fail *fail)
 {
 	ck_err r;
 
-	if ((r = ck_preflight_orphan(run->p, fail)) != CK_OK)
+	if (!run->v.dedicated &&
+	    (r = ck_preflight_orphan(run->p, fail)) != CK_OK)
 		return r;
 	return ck_broker_read(run->p, NULL, fail);
 }

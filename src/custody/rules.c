@@ -130,6 +130,13 @@ collect(void *arg, const struct ck_rec_protected *row)
 	return CK_OK;
 }
 
+static ck_err
+collect_broker(void *arg, const struct ck_rec_store *row)
+{
+	return row->kind != CK_KIND_FILE_BROKER ? CK_OK :
+	    add_row(arg, row->path, false, true, "file broker", NULL);
+}
+
 ck_err
 ck_rules_recorded(const struct ck_place *p, struct ck_records *rec,
     struct ck_rules_set *ret, struct ck_fail *fail)
@@ -140,6 +147,10 @@ ck_rules_recorded(const struct ck_place *p, struct ck_records *rec,
 	 * out.  First, so that a row cannot make them weaker either. */
 	ret->n = 0;
 	if ((r = add_row(ret, p->dir, true, true, "custody directory",
+	    fail)) != CK_OK)
+		return r;
+	/* All of them, so that it is the same for whichever credential. */
+	if ((r = ck_records_store_each(rec, collect_broker, ret,
 	    fail)) != CK_OK)
 		return r;
 	if (p->broker_kind == CK_KIND_FILE_BROKER &&

@@ -10,6 +10,7 @@
 
 #include "custody/broker.h"
 #include "custody/dedicated.h"
+#include "custody/view.h"
 
 static ck_err
 feed(void *arg, const void *bytes, size_t n)
@@ -110,6 +111,28 @@ damaged(const struct ck_place *p, const char *why, struct ck_fail *fail)
 	return CK_DAMAGED;
 }
 
+/* Records that do not fit their seal: either a reset is to blame, which is on
+ * its way to make a new one, or somebody without the keychain. */
+static ck_err
+unfit(const struct ck_place *p, struct ck_records *rec, const char *why,
+    struct ck_fail *fail)
+{
+	char command[CK_VIEW_COMMAND_SIZE];
+	struct ck_rec_journal j;
+	ck_err r;
+
+	r = ck_records_journal_get(rec, &j, fail);
+	if (r != CK_OK && r != CK_ABSENT)
+		return r;
+	if (r == CK_ABSENT || strcmp(j.operation, CK_RESET_OPERATION) != 0)
+		return damaged(p, why, fail);
+	ck_view_command(&j, command);
+	(void)ck_fail_set(fail, CK_BUSY, p->dir,
+	    "a reset of %s was not finished", j.credential);
+	ck_fail_next(fail, "%s", command);
+	return CK_BUSY;
+}
+
 /* The moment between a keychain's name and the records' naming it. */
 static ck_err
 none_yet(const struct ck_place *p, struct ck_records *rec,
@@ -128,7 +151,7 @@ none_yet(const struct ck_place *p, struct ck_records *rec,
 	}
 	if (r != CK_OK && r != CK_ABSENT)
 		return r;
-	return damaged(p, "has no seal although the dedicated keychain is "
+	return unfit(p, rec, "has no seal although the dedicated keychain is "
 	    "in place: the records were changed without the keychain", fail);
 }
 
@@ -148,7 +171,7 @@ ck_seal_rows(const struct ck_place *p, struct ck_records *rec,
 	if (r != CK_OK || (r = compute(rec, key, made, fail)) != CK_OK)
 		return r;
 	if (CRYPTO_memcmp(made, kept, sizeof(made)) != 0)
-		return damaged(p, "does not fit its seal: the records were "
+		return unfit(p, rec, "does not fit its seal: the records were "
 		    "changed without the keychain", fail);
 	return CK_OK;
 }

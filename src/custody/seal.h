@@ -33,6 +33,7 @@ CK_MUST_USE ck_err ck_seal_write_key(struct ck_records *rec,
  * events were changed without the keychain, or there is no seal.  None is needed in one
  * moment only: between the keychain taking its name and the records naming
  * it, when state is migrating and migrate's journal row is open.
+ * CK_BUSY: a reset gave up the key of the seal and was not finished.
  */
 CK_MUST_USE ck_err ck_seal_check(const struct ck_place *p,
     struct ck_records *rec, const struct ck_secret *key,
@@ -68,5 +69,7 @@ CK_MUST_USE ck_err ck_seal_open(const struct ck_place *p,
  * the value it brings in. */
 #define CK_SEAL_NEXT_SETTING "rotate.fingerprint"
 #define CK_ROTATE_OPERATION "rotate"
+/* A reset cannot seal its first steps: the key is what was lost. */
+#define CK_RESET_OPERATION "reset --confirm"
 
 #endif

@@ -16,9 +16,11 @@ unlock_item() {
 }
 
 # Everything about the items that is not a secret, dates included.
+# Our own item is bound to its file and therefore written anew.
 items() {
-	"$CK" keychain list "$DEDICATED" --json |
-	    sed 's/"signature":"[0-9a-f]*"//; s/"commit":[0-9]*//'
+	"$CK" keychain list "$DEDICATED" --json | tr '{' '\n' |
+	    sed 's/"signature":"[0-9a-f]*"//; s/"commit":[0-9]*//
+	    /"seal-key"/s/"modified":"[^"]*"//'
 }
 
 status_field() {

@@ -280,6 +280,41 @@ a_restore_needs_seal_and_value_to_its_end(void **state)
 	assert_int_equal(check_value(fx), CK_DAMAGED);
 }
 
+/* An operation of that name is open, and the records have no seal. */
+static ck_err
+check_open(struct fixture *fx, const char *operation)
+{
+	struct ck_fail *fail = &fx->h->fail;
+	struct ck_rec_journal j;
+	ck_err r;
+
+	memset(&j, 0, sizeof(j));
+	(void)snprintf(j.operation, sizeof(j.operation), "%s", operation);
+	memcpy(j.nonce, nonce, sizeof(j.nonce));
+	memcpy(j.credential, "operator", sizeof("operator"));
+	assert_int_equal(ck_records_journal_open(fx->rec, &j, fail), CK_OK);
+	r = check(fx, &fx->key);
+	assert_int_equal(ck_records_journal_close(fx->rec, nonce, NULL),
+	    CK_OK);
+	return r;
+}
+
+/* Either way nothing is accepted; only the reason is another one. */
+static void
+only_an_open_reset_excuses_a_seal_that_does_not_fit(void **state)
+{
+	struct fixture *fx = *state;
+
+	assert_int_equal(check_open(fx, CK_RESET_OPERATION), CK_BUSY);
+	assert_string_equal(fx->h->fail.next,
+	    "clankie-keys reset --confirm operator");
+	assert_int_equal(check_open(fx, CK_ROTATE_OPERATION), CK_DAMAGED);
+	seal(fx);
+	assert_int_equal(check_open(fx, CK_RESET_OPERATION), CK_BUSY);
+	assert_int_equal(check_open(fx, "reset"), CK_DAMAGED);
+	assert_int_equal(check(fx, &fx->key), CK_OK);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int
@@ -295,6 +330,7 @@ main(void)
 		TEST(a_value_must_have_the_recorded_fingerprint),
 		TEST(the_next_value_is_valid_while_its_rotation_is_open),
 		TEST(a_restore_needs_seal_and_value_to_its_end),
+		TEST(only_an_open_reset_excuses_a_seal_that_does_not_fit),
 	};
 
 	if (ck_secret_heap_init((size_t)512 << 10, NULL) != CK_OK)
