@@ -77,10 +77,37 @@ set_generation(const struct ck_old *old, struct ck_rebuild_row *row)
 	row->c.generation = was->generation + row->guessed;
 }
 
+/* No fewer rotations than are noted with the unlock password: those that the
+ * old records do not tell of are counted to the first credential. */
+static ck_err
+reach_anchor(struct run *run, struct ck_fail *fail)
+{
+	struct ck_rebuild *out = run->out;
+	struct ck_anchor anchor;
+	uint64_t sum = 0;
+	ck_err r;
+
+	if ((r = ck_unlock_place_read(run->p, NULL, &anchor, fail)) != CK_OK)
+		return r;
+	for (size_t i = 0; i < run->old->n; i++)
+		if (run->old->row[i].state == CK_STATE_BROKER)
+			sum += run->old->row[i].generation;
+	for (size_t i = 0; i < out->n; i++)
+		sum += out->row[i].c.generation;
+	if (out->n > 0 && sum < anchor.generation &&
+	    anchor.generation <= GENERATION_MAX) {
+		out->row[0].c.generation += anchor.generation - sum;
+		/* With one credential the note says it. */
+		out->row[0].guessed = out->n > 1;
+	}
+	return CK_OK;
+}
+
 static ck_err
 derive_rows(struct run *run, struct ck_fail *fail)
 {
 	struct ck_rebuild *out = run->out;
+	ck_err r;
 
 	for (size_t i = 0; i < run->items.n; i++) {
 		struct ck_rebuild_row *row = &out->row[out->n++];
@@ -90,6 +117,8 @@ derive_rows(struct run *run, struct ck_fail *fail)
 		set_generation(run->old, row);
 		set_broker(run, row);
 	}
+	if ((r = reach_anchor(run, fail)) != CK_OK)
+		return r;
 	/* What never was in the keychain is as it was. */
 	for (size_t i = 0; i < run->old->n; i++) {
 		const struct ck_rec_credential *was = &run->old->row[i];
@@ -232,7 +261,7 @@ carry_out(struct run *run, bool confirm, struct ck_fail *fail)
 	/* SQLite's own locks on the old file go before it does. */
 	ck_old_done(run->old);
 	return ck_rebuild_write(run->p, run->dirfd, &run->items, &run->key,
-	    run->out, fail);
+	    &run->password, run->out, fail);
 }
 
 ck_err

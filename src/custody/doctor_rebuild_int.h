@@ -69,9 +69,10 @@ void ck_old_compare(const struct ck_place *p, const struct ck_old *old,
 /* Take back what a killed rebuild left.  The caller holds the lock. */
 CK_MUST_USE ck_err ck_rebuild_clean(const struct ck_place *p, int dirfd,
     struct ck_fail *fail);
-/* Build, prove, and take into place; then the rules. */
+/* Build, prove, and take into place; then the anchor and the rules. */
 CK_MUST_USE ck_err ck_rebuild_write(const struct ck_place *p, int dirfd,
     const struct ck_items *items, const struct ck_secret *key,
-    struct ck_rebuild *b, struct ck_fail *fail);
+    const struct ck_secret *password, struct ck_rebuild *b,
+    struct ck_fail *fail);
 
 #endif

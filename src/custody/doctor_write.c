@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "custody/anchor.h"
 #include "custody/seal.h"
 #include "custody/view.h"
 
@@ -30,7 +31,7 @@ struct write {
 	char path[CK_PATH_MAX];          /* its path */
 	int scratchfd;
 	const struct ck_items *items;
-	const struct ck_secret *key;
+	const struct ck_secret *key, *password;
 	struct ck_rebuild *b;
 };
 
@@ -298,29 +299,32 @@ install(struct write *w, struct ck_fail *fail)
 	return r;
 }
 
+/* Until the anchor fits, the new records are refused like the old ones. */
 static ck_err
-write_rules(const struct write *w, struct ck_fail *fail)
+follow_up(const struct write *w, struct ck_fail *fail)
 {
 	struct ck_records *rec = NULL;
 	ck_err r;
 
 	if ((r = ck_records_open(w->dirfd, w->p->dir, CK_REC_READ, &rec,
-	    fail)) == CK_OK)
+	    fail)) == CK_OK &&
+	    (r = ck_anchor_write(w->p, rec, w->password, 0, fail)) == CK_OK)
 		r = ck_rules_write(w->p, w->dirfd, rec, fail);
 	ck_records_close(&rec);
 	if (r != CK_OK && fail != NULL)
 		ck_fail_next(fail, "the records are rebuilt; clankie-keys "
-		    "check --repair writes the rules");
+		    "doctor says what is still to be done");
 	return r;
 }
 
 ck_err
 ck_rebuild_write(const struct ck_place *p, int dirfd,
     const struct ck_items *items, const struct ck_secret *key,
-    struct ck_rebuild *b, struct ck_fail *fail)
+    const struct ck_secret *password, struct ck_rebuild *b,
+    struct ck_fail *fail)
 {
 	struct write w = { .p = p, .dirfd = dirfd, .scratchfd = -1,
-	    .items = items, .key = key, .b = b };
+	    .items = items, .key = key, .password = password, .b = b };
 	ck_err r, gone;
 
 	if ((r = ck_view_nonce(w.nonce, fail)) != CK_OK)
@@ -341,5 +345,5 @@ ck_rebuild_write(const struct ck_place *p, int dirfd,
 	    r == CK_OK ? fail : NULL);
 	if (r == CK_OK)
 		r = gone;
-	return r == CK_OK ? write_rules(&w, fail) : r;
+	return r == CK_OK ? follow_up(&w, fail) : r;
 }

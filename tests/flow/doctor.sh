@@ -389,7 +389,7 @@ mends second-bearer-login
 k_back 'without its password'
 K_PW=/dev/null
 d_doctor --json
-d_member not-checked command
+d_member dedicated-locked command
 expect 'with the password' \
     grep -qx 'clankie-keys doctor --login-password-fd 3 3<PASSWORD-FILE' \
     "$T_TMP/command"
