@@ -111,6 +111,8 @@ CK_MUST_USE ck_err ck_io_remove(int dirfd, const char *name,
  */
 CK_MUST_USE ck_err ck_io_sweep(int dirfd, const char *prefix,
     const char *shown, struct ck_fail *fail);
+/* Such a name: prefix and hex digits or dashes, at least one. */
+bool ck_io_is_left(const char *name, const char *prefix);
 /* How many files ck_io_sweep() would remove. */
 CK_MUST_USE ck_err ck_io_left(int dirfd, const char *prefix,
     const char *shown, size_t *ret, struct ck_fail *fail);

@@ -40,6 +40,9 @@ const struct verb cli_verbs[] = {
 	    "[--login-password-fd N]",
 	    "put a migrated credential back into the broker", HEAP_BROKER,
 	    cmd_restore },
+	{ "reset", "reset --confirm [CREDENTIAL] [--login-password-fd N]",
+	    "give up a bearer whose keychain is lost, and make a new one",
+	    HEAP_BROKER, cmd_reset },
 	{ "authenticate", "authenticate [CREDENTIAL] [--stream] "
 	    "[--broker ...] [--login-password-fd N]",
 	    "say whether what stands on standard input is the credential",
@@ -48,8 +51,8 @@ const struct verb cli_verbs[] = {
 	    "[--login-password-fd N] [--broker ...] | check --codes",
 	    "say what is not in order, or be the service's gate", HEAP_BROKER,
 	    cmd_check },
-	{ "doctor", "doctor [CREDENTIAL] [--login-password-fd N] "
-	    "[--broker ...]",
+	{ "doctor", "doctor [CREDENTIAL] [--rebuild [--confirm] | "
+	    "--uninstall [--confirm]] [--login-password-fd N] [--broker ...]",
 	    "say for each finding of check what mends it", HEAP_BROKER,
 	    cmd_doctor },
 	{ "status", "status",
@@ -58,8 +61,9 @@ const struct verb cli_verbs[] = {
 	{ "precedence", "precedence list | explain PRINCIPAL | verify "
 	    "[--login-password-fd N]",
 	    "say who asks which store first", HEAP_VALUE, cmd_precedence },
-	{ "rules", "rules [--format seatbelt] [--write] [--checkout DIR]...",
-	    "show or write the rules that keep workers out", HEAP_SMALL,
+	{ "rules", "rules [--format seatbelt] [--write] [--checkout DIR]... "
+	    "[--login-password-fd N]",
+	    "show or write the rules that keep workers out", HEAP_BROKER,
 	    cmd_rules },
 	{ "keychain", "keychain create|list|find|add|update|delete|passwd|"
 	    "verify FILE ...",

@@ -60,6 +60,8 @@ static const struct ck_finding_info table[CK_F_COUNT] = {
 	    "is not yours" },
 	[CK_F_LEFTOVER] = { "leftover-temporary", CK_SEV_WARNING,
 	    "clankie-keys check --repair" },
+	[CK_F_ASIDE] = { "leftover-keychain", CK_SEV_WARNING,
+	    "clankie-keys check --repair" },
 	[CK_F_SECOND_LOGIN] = { "second-bearer-login", CK_SEV_ERROR,
 	    "find the program that wrote it, then remove the item in "
 	    "Keychain Access" },

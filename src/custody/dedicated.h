@@ -7,14 +7,20 @@
 #include "base/err.h"
 #include "base/secret.h"
 #include "custody/place.h"
+#include "custody/unlock_place.h"
 
 /* Size of a fingerprint's text, NUL included: 64 hex digits. */
 #define CK_FINGERPRINT_SIZE 65
+
+/* The label of a credential's item: this and the credential's name. */
+#define CK_ITEM_LABEL "clankie-keys: "
 
 /* These and the journal's nonce: directories of ours beside the final one, for
  * a keychain that is being made, and for one that is on its way out. */
 #define CK_SCRATCH_PREFIX "scratch-"
 #define CK_RESTORED_PREFIX "restored-"
+/* The same for what a reset keeps aside. */
+#define CK_LOST_PREFIX "lost-"
 
 /* The label that the item of p's credential has. */
 #define CK_DEDICATED_LABEL_SIZE 128
@@ -103,6 +109,11 @@ CK_MUST_USE ck_err ck_dedicated_read_both(const struct ck_place *p,
 CK_MUST_USE ck_err ck_dedicated_look(const struct ck_place *p,
     struct ck_secret *ret_password, struct ck_secret *ret_value,
     struct ck_secret *ret_key, struct ck_fail *fail);
+/* The same with the anchor that was read with the password. */
+CK_MUST_USE ck_err ck_dedicated_look_at(const struct ck_place *p,
+    struct ck_secret *ret_password, struct ck_secret *ret_value,
+    struct ck_secret *ret_key, struct ck_anchor *ret_anchor,
+    struct ck_fail *fail);
 
 /*
  * Put a new value in the place of expected, label and access list kept; one

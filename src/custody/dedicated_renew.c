@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A new dedicated keychain for the old one's items; see dedicated.h. */
-#include "custody/dedicated.h"
+#include "custody/dedicated_int.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -44,7 +44,8 @@ ck_dedicated_renew(const struct ck_place *p, int dirfd, const char *nonce,
 	if ((r = ck_io_make_dir(dirfd, ck_path_base(path), path, 0700,
 	    fail)) != CK_OK ||
 	    (r = ck_login_renew(&from, &to, CK_DEDICATED_IDLE,
-	    fail)) != CK_OK)
+	    fail)) != CK_OK ||
+	    (r = ck_dedicated_seal_rebind(file, next, fail)) != CK_OK)
 		return r;
 	return sync_dir(dirfd, ck_path_base(path), path, fail);
 }

@@ -216,7 +216,7 @@ still_there(struct ck_restore_run *run, struct ck_fail *fail)
 	ck_err r;
 
 	if (!run->v.dedicated &&
-	    (r = ck_preflight_orphan(run->p, fail)) != CK_OK)
+	    (r = ck_preflight_orphan(run->p, &run->v, fail)) != CK_OK)
 		return r;
 	return ck_broker_read(run->p, NULL, fail);
 }

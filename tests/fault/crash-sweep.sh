@@ -11,7 +11,7 @@
 . "$(dirname "$0")/../lib/sweep.sh"
 
 i_need
-most=${CK_SWEEP_MOST:-3}
+most=${CK_SWEEP_MOST:-1}
 for verb in ${CK_SWEEP_VERB:-$(s_verbs)}; do
 	if ! s_built "$verb"; then
 		echo "# not built: $verb"

@@ -85,6 +85,35 @@ only_changed './.clankie-keys/custody.db.new-4711
 ./.config/clankie-keys/unlock.json.tmp-0123abcd'
 rm "$KEYS/worker.sb.tmp-notes"
 
+t_case 'a keychain that lies aside'
+nonce=0123456789abcdef0123456789abcdef
+for prefix in scratch- restored-; do
+	cp -a "$KEYS/operator" "$KEYS/$prefix$nonce"
+	rm -f "$KEYS/$prefix$nonce"/.fl*
+done
+: | t_write "$KEYS/scratch-notes"
+mkdir "$KEYS/lost-$nonce"
+run "$CK" check
+expect_status 0
+k_expect leftover-keychain
+repair 0
+expect_out_has 'repaired leftover-keychain'
+k_expect ''
+only_changed "./.clankie-keys/restored-$nonce/operator.keychain-db
+./.clankie-keys/scratch-$nonce/operator.keychain-db"
+refute 'the directories too are gone' test -e "$KEYS/scratch-$nonce"
+rm "$KEYS/scratch-notes"
+rmdir "$KEYS/lost-$nonce"
+t_case 'it stays when the keychain cannot be read'
+cp -a "$KEYS/operator" "$KEYS/scratch-$nonce"
+mv "$UNLOCK" "$T_TMP/unlock.aside"
+repair 21
+k_has leftover-keychain
+k_has repair-failed
+only_changed ''
+mv "$T_TMP/unlock.aside" "$UNLOCK"
+rm -r "$KEYS/scratch-$nonce"
+
 t_case 'settings that were changed'
 c_tamper update --lock-after 300 --lock-on-sleep no --password-fd 3 \
     3<"$T_TMP/unlock"
