@@ -126,10 +126,11 @@ sweeps() { # every how manyth; the command's words
 	# A temporary file that cannot be removed stays, by design.
 	{
 		grep -vE '^(unlink|fsync)' "$T_TMP/sample" | i_sample 6
-		grep '^fsync ' "$T_TMP/all" | i_sample 2
+		grep '^fsync ' "$T_TMP/all"
 	} >"$T_TMP/fewer"
 	sweep error=EIO "$T_TMP/fewer" "$@"
-	sweep error=ENOSPC "$T_TMP/fewer" "$@"
+	i_sample 3 <"$T_TMP/fewer" >"$T_TMP/sample"
+	sweep error=ENOSPC "$T_TMP/sample" "$@"
 }
 
 # shellcheck disable=SC2086  # words
