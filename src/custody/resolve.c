@@ -285,7 +285,8 @@ ck_resolve(struct ck_place *p, const char *reader, struct ck_secret *ret,
 		 * mends, at any time between our opening them and our looking
 		 * into them. */
 		again = r == CK_READONLY;
-		if (r != CK_OK && !again)
+		/* Who was kept waiting would only wait once more. */
+		if (r != CK_OK && r != CK_BUSY && !again)
 			r = moved(p, &where, &then, r, &again, fail);
 	}
 	if (r != CK_OK)
