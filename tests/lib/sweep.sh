@@ -84,13 +84,15 @@ s_sql() {
 	sqlite3 -readonly "$KEYS/custody.db" "$1" 2>&1
 }
 
+# A keychain's item has more behind the password.
 s_unlock_password() {
 	if [ "$S_STORE" = file ]; then
 		"$T_TOOLS/ck-json" password <"$UNLOCK"
 	else
 		"$CK" keychain find "$LOGIN" --service bot.clankie.custody \
 		    --account operator-keychain --password-fd 3 --out-fd 1 \
-		    3<"$PW"
+		    3<"$PW" | head -c 64 >"$T_TMP/password" &&
+		    [ -s "$T_TMP/password" ] && cat "$T_TMP/password"
 	fi 2>/dev/null
 }
 
