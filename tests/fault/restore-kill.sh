@@ -59,7 +59,7 @@ finished() {
 	[ "$("$CK" status --json | "$T_TOOLS/ck-json" unfinished)" = null ] ||
 	    why 'an operation is still open'
 	left=$(cd "$KEYS" && find . ! -name '.fl*' | sort | tr '\n' ' ')
-	[ "$left" = '. ./custody.db ./lock ./worker.sb ' ] || why "left: $left"
+	[ "$left" = '. ./custody.db ./worker.sb ' ] || why "left: $left"
 	! unlock_there || why 'the unlock password is still there'
 	# Beside a keychain macOS uses the same names; a killed writer's stay.
 	strays=$(find "$T_HOME" -name '*.tmp-*' -o -name '*-journal' \
