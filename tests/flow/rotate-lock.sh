@@ -11,6 +11,10 @@ generation() {
 	"$CK" status --json | "$T_TOOLS/ck-json" generation
 }
 
+ask() { # SQL
+	sqlite3 -cmd '.timeout 3000' "$KEYS/custody.db" "$1"
+}
+
 # Keep the lock of the keychain's writers, so that a rotation waits inside.
 keep_keychain() { # seconds
 	flock "$KEYS"/operator/.fl* sleep "$1" &
@@ -21,8 +25,7 @@ keep_keychain() { # seconds
 wait_inside() {
 	tries=20
 	while [ $tries -gt 0 ]; do
-		[ "$(sqlite3 "$KEYS/custody.db" \
-		    'SELECT count(*) FROM journal')" = 0 ] || return 0
+		[ "$(ask 'SELECT count(*) FROM journal')" != 1 ] || return 0
 		sleep 0.05
 		tries=$((tries - 1))
 	done
@@ -65,7 +68,7 @@ keep_keychain 2
 "$CK" rotate >"$T_TMP/one" 2>&1 &
 one=$!
 expect 'the rotation is inside' wait_inside
-expect 'its row goes' sqlite3 "$KEYS/custody.db" 'DELETE FROM journal'
+expect 'its row goes' ask 'DELETE FROM journal'
 wait "$one"
 expect 'it sees that' test $? -eq 15
 expect 'and says so' grep -q 'has ended this rotation' "$T_TMP/one"
