@@ -66,6 +66,11 @@ t_case 'malformed lines'
 	printf 'b %s\nc \n' "$(t_hex "$T_TMP/wrong")"
 	printf 'd\n\n e 00\nf 0\ng xx\nh  00\ni 00 \n\000 00\n%065d 00\n' 1
 	printf 'j 00\r\n'
+	# A candidate whose ID, space or digits were forgotten.
+	t_hex "$T_TMP/old" && printf '\n'
+	printf '%s 00\n' "$(t_hex "$T_TMP/old" | cut -c1-60)"
+	cat "$T_TMP/old" && printf '\n'
+	cat "$T_TMP/old" && printf ' \n'
 	printf 'long ' && head -c 1048576 /dev/zero | tr '\0' a && printf '\n'
 	printf 'k %s\nl %s' "$(t_hex "$T_TMP/old")" "$(t_hex "$T_TMP/old")"
 } | t_write "$T_TMP/lines"
@@ -73,7 +78,7 @@ cat >"$T_TMP/want.lines" <<'EOF'
 a yes
 b no
 c no
-d error usage
+- error usage
 - error usage
 - error usage
 f error usage
@@ -83,6 +88,10 @@ i error usage
 - error usage
 - error usage
 j error usage
+- error usage
+- error usage
+- error usage
+- error usage
 long error usage
 k yes
 l error usage
