@@ -131,16 +131,21 @@ ck_broker_text_open(struct ck_broker_text *b, struct ck_fail *fail)
 	    &b->all, fail);
 }
 
-/* The next character of a raw key. */
+/* The next character of a raw key, which is whole in an escape and comes byte
+ * by byte otherwise.  The scanner has proved the UTF-8. */
 static uint32_t
 next_character(struct ck_span raw, size_t *at)
 {
 	static const uint8_t head[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
-	uint8_t part[4];
+	uint8_t part[4] = { 0 };
 	size_t n = ck_json_next(raw, at, part);
-	uint32_t c = part[0] & head[n];
+	size_t all = part[0] < 0xc0 ? 1 : part[0] < 0xe0 ? 2 :
+	    part[0] < 0xf0 ? 3 : 4;
+	uint32_t c = part[0] & head[all];
 
-	for (size_t i = 1; i < n; i++)
+	for (; n < all && *at < raw.n; n++)
+		part[n] = raw.p[(*at)++];
+	for (size_t i = 1; i < all; i++)
 		c = c << 6 | (part[i] & 0x3f);
 	return c;
 }
