@@ -6,8 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/io.h"
-#include "custody/dedicated.h"
-#include "keychain/keychain.h"
+#include "custody/dedicated_int.h"
 
 #define DEDICATED_RULES (CK_IO_OWNER | CK_IO_PRIVATE | CK_IO_ONELINK)
 
@@ -118,20 +117,6 @@ take(struct kc *kc, const struct kc_record *rec, const struct ck_secret *key,
 }
 
 static ck_err
-seal_key(struct kc *kc, struct ck_secret *ret, struct ck_fail *fail)
-{
-	struct kc_record rec;
-	ck_err r;
-
-	r = kc_find(kc, CK_SPAN_TEXT(CK_OWN_SERVICE),
-	    CK_SPAN_TEXT(CK_SEAL_ACCOUNT), &rec, fail);
-	if (r == CK_ABSENT)
-		return ck_fail_set(fail, CK_DAMAGED, kc_path(kc),
-		    "has lost its seal key");
-	return r != CK_OK ? r : kc_item_secret(kc, &rec, ret, fail);
-}
-
-static ck_err
 all(struct kc *kc, const struct ck_secret *key, struct ck_items *items,
     struct ck_fail *fail)
 {
@@ -175,7 +160,7 @@ ck_doctor_items(const struct ck_place *p, const struct ck_secret *password,
 		    "stored unlock password: the two do not belong together");
 	if (r != CK_OK ||
 	    (r = kc_verify(kc, &keys, fail)) != CK_OK ||
-	    (r = seal_key(kc, &key, fail)) != CK_OK ||
+	    (r = ck_dedicated_seal_read(kc, &key, fail)) != CK_OK ||
 	    (r = all(kc, &key, &items, fail)) != CK_OK)
 		goto out;
 	*ret = items;

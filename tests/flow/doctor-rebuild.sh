@@ -284,7 +284,7 @@ refuses 13 'no item of a credential'
 k_back 'the seal key is gone'
 spoil
 c_tamper delete --service bot.clankie.custody --account seal-key
-refuses 13 'seal key'
+refuses 13 'seal-key'
 k_back 'the item holds no bearer'
 spoil
 printf '{"type":"api","key":"x"}' >"$T_TMP/none"
