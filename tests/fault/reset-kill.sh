@@ -206,7 +206,8 @@ points() {
 }
 password() {
 	"$CK" keychain find "$LOGIN" --service bot.clankie.custody \
-	    --account operator-keychain --password-fd 3 --out-fd 1 3<"$PW"
+	    --account operator-keychain --password-fd 3 --out-fd 1 3<"$PW" |
+	    head -c 64
 }
 # The broker holds the passwords, the lost one too, and nothing else.
 broker_is_same() {
