@@ -5,9 +5,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "base/io.h"
 #include "custody/dedicated_int.h"
-#include "keychain/keychain.h"
 
 /* An attribute as text that the records can hold. */
 static ck_err
@@ -89,6 +87,7 @@ take(struct kc *kc, const struct kc_record *rec, const struct ck_secret *key,
 {
 	char label[sizeof(CK_ITEM_LABEL) + sizeof(items->at[0].name)];
 	struct ck_secret value = CK_SECRET_INIT;
+	struct kc_record found;
 	struct ck_rec_credential c;
 	ck_err r;
 
@@ -102,8 +101,14 @@ take(struct kc *kc, const struct kc_record *rec, const struct ck_secret *key,
 		return r;
 	memcpy(c.name, label + strlen(CK_ITEM_LABEL),
 	    strlen(label + strlen(CK_ITEM_LABEL)) + 1);
-	if ((r = known_already(kc, items, &c, fail)) != CK_OK)
+	/* What get would read by these names, and believe. */
+	if ((r = known_already(kc, items, &c, fail)) != CK_OK ||
+	    (r = ck_dedicated_item(kc, c.service, c.account, label, &found,
+	    fail)) != CK_OK)
 		return r;
+	if (found.number != rec->number)
+		return ck_fail_set(fail, CK_DAMAGED, kc_path(kc),
+		    "has two items %s / %s", c.service, c.account);
 	if ((r = kc_item_secret(kc, rec, &value, fail)) == CK_OK &&
 	    (r = judge(kc, &value, &c, fail)) == CK_OK &&
 	    (r = ck_dedicated_print(key, &value, c.fingerprint,
@@ -151,14 +156,9 @@ ck_doctor_items(const struct ck_place *p, const struct ck_secret *password,
 	ck_err r;
 
 	memset(&items, 0, sizeof(items));
-	if ((r = kc_open(p->keychain, CK_DEDICATED_RULES, &kc, fail)) != CK_OK)
+	if ((r = ck_dedicated_open(p->keychain, password, &kc, fail)) != CK_OK)
 		return r;
-	r = kc_unlock(kc, password, fail);
-	if (r == CK_LOCKED)
-		(void)ck_fail_set(fail, r, p->keychain, "is not opened by the "
-		    "stored unlock password: the two do not belong together");
-	if (r != CK_OK ||
-	    (r = kc_verify(kc, &keys, fail)) != CK_OK ||
+	if ((r = kc_verify(kc, &keys, fail)) != CK_OK ||
 	    (r = ck_dedicated_seal_read(kc, &key, fail)) != CK_OK ||
 	    (r = all(kc, &key, &items, fail)) != CK_OK)
 		goto out;

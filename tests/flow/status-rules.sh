@@ -279,5 +279,19 @@ else
 	skip 'a forged journal row' 'no sqlite3 here'
 fi
 
+t_case 'restored'
+c_home
+c_broker
+run "$CK" migrate
+expect_status 0
+run "$CK" restore --dry-run
+expect_golden restore-plan.txt
+run "$CK" restore
+expect_golden restore.txt
+run "$CK" restore --json
+expect_golden restore-again.json
+run "$CK" status
+expect_golden status-restored.txt
+
 t_case 'whole script'
 t_no_secret "$KEYS/custody.db" "$KEYS/worker.sb"
