@@ -97,15 +97,16 @@ ck_rotate_settle(struct ck_rotate_run *run, bool *ret_landed,
 	    (r = ck_dedicated_prove(run->p, run->p->keychain, &run->password,
 	    &run->now, fail)) != CK_OK)
 		return r;
-	if (landed) {
-		if ((r = ck_anchor_write(run->p, run->v.rec, &run->password, 1,
-		    fail)) == CK_OK)
-			r = close_at(run, j->to_generation, run->now_print,
-			    "rotate-resumed", fail);
-	} else {
+	/* A killed run moved the anchor before the value. */
+	if ((r = ck_anchor_write(run->p, run->v.rec, &run->password, landed,
+	    fail)) != CK_OK)
+		return r;
+	if (landed)
+		r = close_at(run, j->to_generation, run->now_print,
+		    "rotate-resumed", fail);
+	else
 		r = close_at(run, j->from_generation,
 		    run->v.row.fingerprint, "rotate-undone", fail);
-	}
 	if (r == CK_OK)
 		*ret_landed = landed;
 	return r;
@@ -185,6 +186,17 @@ is_still_open(void *arg, struct ck_fail *fail)
 	    "written");
 }
 
+/* What cannot be closed now stays open for the next rotation: both
+ * generations are valid until then. */
+static void
+take_back(struct ck_rotate_run *run)
+{
+	if (ck_anchor_write(run->p, run->v.rec, &run->password, 0,
+	    NULL) == CK_OK)
+		(void)!close_at(run, run->v.row.generation,
+		    run->v.row.fingerprint, "rotate-undone", NULL);
+}
+
 ck_err
 ck_rotate_write(struct ck_rotate_run *run, struct ck_fail *fail)
 {
@@ -194,13 +206,15 @@ ck_rotate_write(struct ck_rotate_run *run, struct ck_fail *fail)
 	    NULL, &run->next };
 	ck_err r;
 
-	r = ck_login_update_if(&login, &item, &run->now, is_still_open, run,
-	    fail);
-	/* What cannot be closed now, or is not known, stays open for the next
-	 * rotation: both generations are valid until then. */
+	/* The anchor goes ahead: what keeps it from moving is met while
+	 * nothing else has changed, and the open journal makes both of its
+	 * generations valid. */
+	if ((r = ck_anchor_write(run->p, run->v.rec, &run->password, 1,
+	    fail)) == CK_OK)
+		r = ck_login_update_if(&login, &item, &run->now,
+		    is_still_open, run, fail);
 	if (r != CK_OK && is_unwritten(run))
-		(void)close_at(run, run->v.row.generation,
-		    run->v.row.fingerprint, "rotate-undone", NULL);
+		take_back(run);
 	return r;
 }
 
@@ -209,11 +223,8 @@ ck_rotate_finish(struct ck_rotate_run *run, struct ck_fail *fail)
 {
 	ck_err r;
 
-	/* While the journal is open the anchor may be at either generation. */
 	if ((r = ck_dedicated_prove(run->p, run->p->keychain, &run->password,
-	    &run->next, fail)) != CK_OK ||
-	    (r = ck_anchor_write(run->p, run->v.rec, &run->password, 1,
-	    fail)) != CK_OK)
+	    &run->next, fail)) != CK_OK)
 		return r;
 	return close_at(run, run->v.row.generation + 1, run->next_print,
 	    "rotated", fail);

@@ -389,7 +389,7 @@ status_holds() {
 broker_text_holds() {
 	[ ! -e "$BROKER" ] || cmp -s "$BROKER" "$W/orig" ||
 	    cmp -s "$BROKER" "$W/rest" ||
-	    { [ "$name,$status" = restore,0 ] && [ "$("$T_TOOLS/ck-json" \
+	    { [ "$name" = restore ] && [ "$("$T_TOOLS/ck-json" \
 	    clankie_operator.key <"$BROKER")" = "$(cat "$W/key")" ]; }
 }
 
