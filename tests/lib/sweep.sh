@@ -91,8 +91,7 @@ s_unlock_password() {
 	else
 		"$CK" keychain find "$LOGIN" --service bot.clankie.custody \
 		    --account operator-keychain --password-fd 3 --out-fd 1 \
-		    3<"$PW" | head -c 64 >"$T_TMP/password" &&
-		    [ -s "$T_TMP/password" ] && cat "$T_TMP/password"
+		    3<"$PW" | cut -c1-64 | tr -d '\n'
 	fi 2>/dev/null
 }
 
@@ -227,7 +226,7 @@ s_again() {
 	s_law3 again
 	[ "$(s_status unfinished)" = null ] || why 'an operation is still open'
 	case $S_VERB in
-	restore*) ;;
+	restore* | *_second) ;;
 	*) s_custody ;;
 	esac
 	! s_has "s_done_$S_VERB" || "s_done_$S_VERB"
