@@ -230,7 +230,7 @@ move_in(struct ck_migrate_run *run, struct ck_fail *fail)
 	    (r = name_unasked(run, fail)) != CK_OK)
 		goto out;
 	if (run->in_place)
-		r = CK_OK;
+		r = ck_dedicated_tidy(run->p, fail);
 	else if (run->joins)
 		r = ck_migrate_join(run, fail);
 	else if ((r = ck_migrate_password(run, fail)) == CK_OK)
