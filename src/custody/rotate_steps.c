@@ -9,6 +9,7 @@
 #include "base/io.h"
 #include "custody/anchor.h"
 #include "custody/seal.h"
+#include "store/login.h"
 
 /* What the engine calls a file on its way to the keychain's name. */
 #define LEFT_PREFIX CK_KEYCHAIN_FILE ".sb-"
@@ -96,15 +97,16 @@ ck_rotate_settle(struct ck_rotate_run *run, bool *ret_landed,
 	    (r = ck_dedicated_prove(run->p, run->p->keychain, &run->password,
 	    &run->now, fail)) != CK_OK)
 		return r;
-	if (landed) {
-		if ((r = ck_anchor_write(run->p, run->v.rec, &run->password, 1,
-		    fail)) == CK_OK)
-			r = close_at(run, j->to_generation, run->now_print,
-			    "rotate-resumed", fail);
-	} else {
+	/* A killed run moved the anchor before the value. */
+	if ((r = ck_anchor_write(run->p, run->v.rec, &run->password, landed,
+	    fail)) != CK_OK)
+		return r;
+	if (landed)
+		r = close_at(run, j->to_generation, run->now_print,
+		    "rotate-resumed", fail);
+	else
 		r = close_at(run, j->from_generation,
 		    run->v.row.fingerprint, "rotate-undone", fail);
-	}
 	if (r == CK_OK)
 		*ret_landed = landed;
 	return r;
@@ -166,18 +168,53 @@ is_unwritten(const struct ck_rotate_run *run)
 	return ret;
 }
 
+/* Asked under the keychain's own lock.  Whoever closed our row has recorded
+ * which value the keychain holds; another one now would be known to nobody. */
+static ck_err
+is_still_open(void *arg, struct ck_fail *fail)
+{
+	const struct ck_rotate_run *run = arg;
+	struct ck_rec_journal j;
+	ck_err r;
+
+	r = ck_records_journal_get(run->v.rec, &j, fail);
+	if (r != CK_ABSENT && (r != CK_OK ||
+	    strcmp(j.nonce, run->nonce) == 0))
+		return r;
+	return ck_fail_set(fail, CK_CHANGED, run->p->dir,
+	    "another clankie-keys has ended this rotation; nothing was "
+	    "written");
+}
+
+/* What cannot be closed now stays open for the next rotation: both
+ * generations are valid until then. */
+static void
+take_back(struct ck_rotate_run *run)
+{
+	if (ck_anchor_write(run->p, run->v.rec, &run->password, 0,
+	    NULL) == CK_OK)
+		(void)!close_at(run, run->v.row.generation,
+		    run->v.row.fingerprint, "rotate-undone", NULL);
+}
+
 ck_err
 ck_rotate_write(struct ck_rotate_run *run, struct ck_fail *fail)
 {
+	const struct ck_login login = { run->p->keychain, &run->password,
+	    CK_WAIT_MS };
+	const struct ck_login_item item = { run->p->service, run->p->account,
+	    NULL, &run->next };
 	ck_err r;
 
-	r = ck_dedicated_update(run->p, &run->password, &run->next, &run->now,
-	    fail);
-	/* What cannot be closed now, or is not known, stays open for the next
-	 * rotation: both generations are valid until then. */
+	/* The anchor goes ahead: what keeps it from moving is met while
+	 * nothing else has changed, and the open journal makes both of its
+	 * generations valid. */
+	if ((r = ck_anchor_write(run->p, run->v.rec, &run->password, 1,
+	    fail)) == CK_OK)
+		r = ck_login_update_if(&login, &item, &run->now,
+		    is_still_open, run, fail);
 	if (r != CK_OK && is_unwritten(run))
-		(void)close_at(run, run->v.row.generation,
-		    run->v.row.fingerprint, "rotate-undone", NULL);
+		take_back(run);
 	return r;
 }
 
@@ -186,11 +223,8 @@ ck_rotate_finish(struct ck_rotate_run *run, struct ck_fail *fail)
 {
 	ck_err r;
 
-	/* While the journal is open the anchor may be at either generation. */
 	if ((r = ck_dedicated_prove(run->p, run->p->keychain, &run->password,
-	    &run->next, fail)) != CK_OK ||
-	    (r = ck_anchor_write(run->p, run->v.rec, &run->password, 1,
-	    fail)) != CK_OK)
+	    &run->next, fail)) != CK_OK)
 		return r;
 	return close_at(run, run->v.row.generation + 1, run->next_print,
 	    "rotated", fail);

@@ -84,14 +84,13 @@ s_sql() {
 	sqlite3 -readonly "$KEYS/custody.db" "$1" 2>&1
 }
 
-# An item holds the anchor behind the password.
 s_unlock_password() {
 	if [ "$S_STORE" = file ]; then
 		"$T_TOOLS/ck-json" password <"$UNLOCK"
 	else
 		"$CK" keychain find "$LOGIN" --service bot.clankie.custody \
 		    --account operator-keychain --password-fd 3 --out-fd 1 \
-		    3<"$PW" | head -c 64
+		    3<"$PW" | cut -c1-64 | tr -d '\n'
 	fi 2>/dev/null
 }
 
@@ -226,7 +225,7 @@ s_again() {
 	s_law3 again
 	[ "$(s_status unfinished)" = null ] || why 'an operation is still open'
 	case $S_VERB in
-	restore*) ;;
+	restore* | *_second) ;;
 	*) s_custody ;;
 	esac
 	! s_has "s_done_$S_VERB" || "s_done_$S_VERB"
