@@ -84,6 +84,7 @@ s_sql() {
 	sqlite3 -readonly "$KEYS/custody.db" "$1" 2>&1
 }
 
+# A keychain's item has more behind the password.
 s_unlock_password() {
 	if [ "$S_STORE" = file ]; then
 		"$T_TOOLS/ck-json" password <"$UNLOCK"
