@@ -116,15 +116,6 @@ CK_MUST_USE ck_err ck_dedicated_look_at(const struct ck_place *p,
     struct ck_fail *fail);
 
 /*
- * Put a new value in the place of expected, label and access list kept; one
- * commit of the installed file.  CK_CHANGED: expected is not, under the
- * file's lock, what is stored.
- */
-CK_MUST_USE ck_err ck_dedicated_update(const struct ck_place *p,
-    const struct ck_secret *password, const struct ck_secret *value,
-    const struct ck_secret *expected, struct ck_fail *fail);
-
-/*
  * What can be said without a password: both items are there and bear the
  * labels that were written.  CK_DAMAGED otherwise.
  */

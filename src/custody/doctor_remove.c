@@ -78,8 +78,7 @@ static enum kind
 in_custody(const struct ck_out *o, const char *name)
 {
 	static const char *const ours[] = {
-		CK_REC_FILE, CK_REC_FILE "-journal", CK_RULES_FILE,
-		CK_LOCK_FILE
+		CK_REC_FILE, CK_REC_FILE "-journal", CK_RULES_FILE
 	};
 
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
@@ -362,9 +361,6 @@ remove_custody(struct ck_out *o, struct ck_fail *fail)
 	if (r != CK_OK && r != CK_NOSTORE)
 		return r;
 	if ((r = ck_records_remove(o->dirfd, p->dir, fail)) != CK_OK)
-		return r;
-	r = ck_io_remove(o->dirfd, CK_LOCK_FILE, p->dir, fail);
-	if (r != CK_OK && r != CK_NOSTORE)
 		return r;
 	return remove_dir(o, p->dir, fail);
 }

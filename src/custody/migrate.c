@@ -123,14 +123,12 @@ static ck_err
 look_again(struct ck_migrate_run *run, ck_err first, struct ck_fail *fail)
 {
 	struct ck_fail other = CK_FAIL_INIT;
-	struct stat st;
 	int lock = -1;
 	ck_err r;
 
 	ck_view_close(&run->v);
 	r = ck_view_open(run->p, CK_REC_READ, &run->v, &other);
-	if (r != CK_OK || run->v.dirfd < 0 ||
-	    fstatat(run->v.dirfd, CK_LOCK_FILE, &st, AT_SYMLINK_NOFOLLOW) != 0)
+	if (r != CK_OK || run->v.dirfd < 0)
 		return first;
 	r = ck_place_lock(run->p, run->v.dirfd, &lock, &other);
 	if (r == CK_OK) {

@@ -9,6 +9,7 @@
 #include "base/io.h"
 #include "custody/anchor.h"
 #include "custody/seal.h"
+#include "store/login.h"
 
 /* What the engine calls a file on its way to the keychain's name. */
 #define LEFT_PREFIX CK_KEYCHAIN_FILE ".sb-"
@@ -166,12 +167,34 @@ is_unwritten(const struct ck_rotate_run *run)
 	return ret;
 }
 
+/* Asked under the keychain's own lock.  Whoever closed our row has recorded
+ * which value the keychain holds; another one now would be known to nobody. */
+static ck_err
+is_still_open(void *arg, struct ck_fail *fail)
+{
+	const struct ck_rotate_run *run = arg;
+	struct ck_rec_journal j;
+	ck_err r;
+
+	r = ck_records_journal_get(run->v.rec, &j, fail);
+	if (r != CK_ABSENT && (r != CK_OK ||
+	    strcmp(j.nonce, run->nonce) == 0))
+		return r;
+	return ck_fail_set(fail, CK_CHANGED, run->p->dir,
+	    "another clankie-keys has ended this rotation; nothing was "
+	    "written");
+}
+
 ck_err
 ck_rotate_write(struct ck_rotate_run *run, struct ck_fail *fail)
 {
+	const struct ck_login login = { run->p->keychain, &run->password,
+	    CK_WAIT_MS };
+	const struct ck_login_item item = { run->p->service, run->p->account,
+	    NULL, &run->next };
 	ck_err r;
 
-	r = ck_dedicated_update(run->p, &run->password, &run->next, &run->now,
+	r = ck_login_update_if(&login, &item, &run->now, is_still_open, run,
 	    fail);
 	/* What cannot be closed now, or is not known, stays open for the next
 	 * rotation: both generations are valid until then. */

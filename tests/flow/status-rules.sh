@@ -126,11 +126,12 @@ expect_out_is "$KEYS/worker.sb"
 expect_unchanged 'rules that are right are not written again'
 
 t_case 'no broker and no password is asked'
+cp -p "$UNLOCK" "$T_TMP/unlock.kept"
 rm "$UNLOCK"
 mkfifo -m 0600 "$UNLOCK"
 rm "$BROKER"
 mkfifo -m 0600 "$BROKER"
-for words in status 'status --json' 'precedence list' rules 'rules --write' \
+for words in status 'status --json' 'precedence list' rules \
     --version --help; do
 	# shellcheck disable=SC2086  # words
 	run "$CK" $words
@@ -138,6 +139,13 @@ for words in status 'status --json' 'precedence list' rules 'rules --write' \
 done
 run "$CK" status
 expect_golden status.txt
+t_case 'what is written needs records that are proved'
+snapshot "$T_HOME"
+run "$CK" rules --write
+expect_status 19
+expect_unchanged 'nothing was written'
+rm "$UNLOCK"
+cp -p "$T_TMP/unlock.kept" "$UNLOCK"
 
 t_case 'rules that were edited'
 cp "$KEYS/worker.sb" "$T_TMP/rules"

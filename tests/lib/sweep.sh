@@ -90,7 +90,7 @@ s_unlock_password() {
 	else
 		"$CK" keychain find "$LOGIN" --service bot.clankie.custody \
 		    --account operator-keychain --password-fd 3 --out-fd 1 \
-		    3<"$PW"
+		    3<"$PW" | cut -c1-64 | tr -d '\n'
 	fi 2>/dev/null
 }
 
@@ -225,7 +225,7 @@ s_again() {
 	s_law3 again
 	[ "$(s_status unfinished)" = null ] || why 'an operation is still open'
 	case $S_VERB in
-	restore*) ;;
+	restore* | *_second) ;;
 	*) s_custody ;;
 	esac
 	! s_has "s_done_$S_VERB" || "s_done_$S_VERB"
