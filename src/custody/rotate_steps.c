@@ -97,15 +97,16 @@ ck_rotate_settle(struct ck_rotate_run *run, bool *ret_landed,
 	    (r = ck_dedicated_prove(run->p, run->p->keychain, &run->password,
 	    &run->now, fail)) != CK_OK)
 		return r;
-	if (landed) {
-		if ((r = ck_anchor_write(run->p, run->v.rec, &run->password, 1,
-		    fail)) == CK_OK)
-			r = close_at(run, j->to_generation, run->now_print,
-			    "rotate-resumed", fail);
-	} else {
+	/* While the journal is open the anchor may be at either generation. */
+	if ((r = ck_anchor_write(run->p, run->v.rec, &run->password,
+	    landed ? 1 : 0, fail)) != CK_OK)
+		return r;
+	if (landed)
+		r = close_at(run, j->to_generation, run->now_print,
+		    "rotate-resumed", fail);
+	else
 		r = close_at(run, j->from_generation,
 		    run->v.row.fingerprint, "rotate-undone", fail);
-	}
 	if (r == CK_OK)
 		*ret_landed = landed;
 	return r;
@@ -167,12 +168,11 @@ is_unwritten(const struct ck_rotate_run *run)
 	return ret;
 }
 
-/* Asked under the keychain's own lock.  Whoever closed our row has recorded
- * which value the keychain holds; another one now would be known to nobody. */
+/* Whoever closed our row has recorded which value the keychain holds; another
+ * one now would be known to nobody. */
 static ck_err
-is_still_open(void *arg, struct ck_fail *fail)
+is_still_open(const struct ck_rotate_run *run, struct ck_fail *fail)
 {
-	const struct ck_rotate_run *run = arg;
 	struct ck_rec_journal j;
 	ck_err r;
 
@@ -185,6 +185,32 @@ is_still_open(void *arg, struct ck_fail *fail)
 	    "written");
 }
 
+/* Under the keychain's own lock, right before it is written.  The anchor goes
+ * first: its place may be busy, full or read-only, and as long as the keychain
+ * was not written there is a way back. */
+static ck_err
+make_way(void *arg, struct ck_fail *fail)
+{
+	struct ck_rotate_run *run = arg;
+	ck_err r;
+
+	if ((r = is_still_open(run, fail)) != CK_OK)
+		return r;
+	return ck_anchor_write(run->p, run->v.rec, &run->password, 1, fail);
+}
+
+/* What cannot be taken back now, or is not known, stays open for the next
+ * rotation: both generations are valid until then. */
+static void
+take_back(struct ck_rotate_run *run)
+{
+	if (is_unwritten(run) && is_still_open(run, NULL) == CK_OK &&
+	    ck_anchor_write(run->p, run->v.rec, &run->password, 0,
+	    NULL) == CK_OK)
+		(void)close_at(run, run->v.row.generation,
+		    run->v.row.fingerprint, "rotate-undone", NULL);
+}
+
 ck_err
 ck_rotate_write(struct ck_rotate_run *run, struct ck_fail *fail)
 {
@@ -194,13 +220,9 @@ ck_rotate_write(struct ck_rotate_run *run, struct ck_fail *fail)
 	    NULL, &run->next };
 	ck_err r;
 
-	r = ck_login_update_if(&login, &item, &run->now, is_still_open, run,
-	    fail);
-	/* What cannot be closed now, or is not known, stays open for the next
-	 * rotation: both generations are valid until then. */
-	if (r != CK_OK && is_unwritten(run))
-		(void)close_at(run, run->v.row.generation,
-		    run->v.row.fingerprint, "rotate-undone", NULL);
+	r = ck_login_update_if(&login, &item, &run->now, make_way, run, fail);
+	if (r != CK_OK)
+		take_back(run);
 	return r;
 }
 
@@ -209,11 +231,8 @@ ck_rotate_finish(struct ck_rotate_run *run, struct ck_fail *fail)
 {
 	ck_err r;
 
-	/* While the journal is open the anchor may be at either generation. */
 	if ((r = ck_dedicated_prove(run->p, run->p->keychain, &run->password,
-	    &run->next, fail)) != CK_OK ||
-	    (r = ck_anchor_write(run->p, run->v.rec, &run->password, 1,
-	    fail)) != CK_OK)
+	    &run->next, fail)) != CK_OK)
 		return r;
 	return close_at(run, run->v.row.generation + 1, run->next_print,
 	    "rotated", fail);
