@@ -50,7 +50,7 @@ const struct verb cli_verbs[] = {
 	{ "precedence", "precedence list | explain PRINCIPAL | verify "
 	    "[--login-password-fd N]",
 	    "say who asks which store first", HEAP_VALUE, cmd_precedence },
-	{ "rules", "rules [--format seatbelt] [--write] [--checkout DIR]...",
+	{ "rules", "rules [--format seatbelt|mounts] [--write] [--checkout DIR]...",
 	    "show or write the rules that keep workers out", HEAP_SMALL,
 	    cmd_rules },
 	{ "keychain", "keychain create|list|find|add|update|delete|passwd|"
