@@ -80,9 +80,10 @@ CK_MUST_USE ck_err ck_mounts_cover(const struct ck_mounts *plan,
 /* The plan as text, appended to out; the same plan gives the same bytes. */
 void ck_mounts_write(const struct ck_mounts *plan, struct ck_buf *out);
 
-/* The same steps; *ret_identity: and of the same directories. */
+/* The same steps for the set itself; *ret_facts: and all else is the same, the
+ * directories that could be renamed and which directory each one was. */
 bool ck_mounts_same(const struct ck_mounts *a, const struct ck_mounts *b,
-    bool *ret_identity);
+    bool *ret_facts);
 
 /*
  * What the i-th step does not give, for people, as one line without a newline

@@ -25,9 +25,11 @@ is_movable(const char *path, const struct stat *own, bool *ret,
 		own = NULL;
 		ck_path_parent(dir, dir);
 	}
-	/* Who owns it can give himself the permission. */
+	/* Who owns it can give himself the permission; and what is read-only
+	 * at the moment may not be so for the next worker. */
 	*ret = st.st_uid == geteuid() ||
-	    (faccessat(AT_FDCWD, dir, W_OK, AT_EACCESS) == 0 &&
+	    ((faccessat(AT_FDCWD, dir, W_OK, AT_EACCESS) == 0 ||
+	    errno == EROFS) &&
 	    ((st.st_mode & S_ISVTX) == 0 || own == NULL ||
 	    own->st_uid == geteuid()));
 	return CK_OK;
@@ -72,24 +74,47 @@ ck_mounts_write(const struct ck_mounts *plan, struct ck_buf *out)
 	ck_buf_format(out, "end %zu\n", plan->n);
 }
 
+/* The i-th or next step that comes from the set itself; NULL. */
+static const struct ck_mount *
+own_step(const struct ck_mounts *plan, size_t *i)
+{
+	while (*i < plan->n && plan->step[*i].step == CK_MOUNT_BIND)
+		(*i)++;
+	return *i < plan->n ? &plan->step[(*i)++] : NULL;
+}
+
+static bool
+same_step(const struct ck_mount *x, const struct ck_mount *y)
+{
+	return x->step == y->step && x->directory == y->directory &&
+	    x->mode == y->mode && strcmp(x->path, y->path) == 0;
+}
+
 bool
 ck_mounts_same(const struct ck_mounts *a, const struct ck_mounts *b,
-    bool *ret_identity)
+    bool *ret_facts)
 {
-	bool identity = true;
+	bool facts = a->n == b->n;
+	size_t i = 0, k = 0;
 
-	if (a->user != b->user || a->n != b->n)
+	if (a->user != b->user)
 		return false;
-	for (size_t i = 0; i < a->n; i++) {
+	for (;;) {
+		const struct ck_mount *x = own_step(a, &i);
+		const struct ck_mount *y = own_step(b, &k);
+
+		if (x == NULL && y == NULL)
+			break;
+		if (x == NULL || y == NULL || !same_step(x, y))
+			return false;
+	}
+	for (i = 0; facts && i < a->n; i++) {
 		const struct ck_mount *x = &a->step[i], *y = &b->step[i];
 
-		if (x->step != y->step || x->directory != y->directory ||
-		    x->mode != y->mode || strcmp(x->path, y->path) != 0)
-			return false;
-		identity = identity && x->known == y->known &&
+		facts = same_step(x, y) && x->known == y->known &&
 		    x->device == y->device && x->inode == y->inode;
 	}
-	*ret_identity = identity;
+	*ret_facts = facts;
 	return true;
 }
 

@@ -61,9 +61,10 @@ CK_MUST_USE ck_err ck_rules_write(const struct ck_place *p, int dirfd,
 
 /*
  * Do the rules on disk equal the rules the records give?  *ret is NULL, or
- * the path of a file that does not or that is missing, p's own.  Which directory a step of the plan is about is not compared:
- * the records do not say it, and a checkout that was made anew is no reason
- * to doubt them.
+ * the path of a file that does not or that is missing, p's own.  What the
+ * records do not say is not compared: which directory a step of the plan is
+ * about, and which could be renamed.  A checkout that was made anew is no
+ * reason to doubt them, but ck_rules_ready() refuses.
  */
 CK_MUST_USE ck_err ck_rules_match(const struct ck_place *p, int dirfd,
     struct ck_records *rec, const char **ret, struct ck_fail *fail);

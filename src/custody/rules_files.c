@@ -135,7 +135,7 @@ ck_rules_write(const struct ck_place *p, int dirfd, struct ck_records *rec,
 /* The plan on disk against m->plan.  A text that is no plan is another one. */
 static ck_err
 compare_plan(const struct ck_place *p, int dirfd, struct made *m, bool *ret,
-    bool *ret_identity, struct ck_fail *fail)
+    bool *ret_facts, struct ck_fail *fail)
 {
 	uint8_t *bytes = NULL;
 	size_t n = 0;
@@ -144,10 +144,10 @@ compare_plan(const struct ck_place *p, int dirfd, struct made *m, bool *ret,
 	r = read_file(dirfd, CK_MOUNTS_FILE, p->mounts, &bytes, &n, fail);
 	if (r != CK_OK)
 		return r;
-	*ret_identity = false;
+	*ret_facts = false;
 	*ret = bytes != NULL && ck_mounts_read((const char *)bytes, n,
 	    p->mounts, &m->on_disk, NULL) == CK_OK &&
-	    ck_mounts_same(&m->on_disk, &m->plan, ret_identity);
+	    ck_mounts_same(&m->on_disk, &m->plan, ret_facts);
 	free(bytes);
 	return CK_OK;
 }
@@ -157,7 +157,7 @@ ck_rules_match(const struct ck_place *p, int dirfd, struct ck_records *rec,
     const char **ret, struct ck_fail *fail)
 {
 	struct made *m = NULL;
-	bool sb = false, plan = false, identity;
+	bool sb = false, plan = false, facts;
 	ck_err r;
 
 	/* The same text was proved when it was written; what differs from it
@@ -166,7 +166,7 @@ ck_rules_match(const struct ck_place *p, int dirfd, struct ck_records *rec,
 		return r;
 	if ((r = holds(dirfd, CK_RULES_FILE, p->rules, ck_buf_view(&m->sb),
 	    &sb, fail)) == CK_OK &&
-	    (r = compare_plan(p, dirfd, m, &plan, &identity, fail)) == CK_OK)
+	    (r = compare_plan(p, dirfd, m, &plan, &facts, fail)) == CK_OK)
 		*ret = !sb ? p->rules : !plan ? p->mounts : NULL;
 	made_free(&m);
 	return r;
@@ -177,17 +177,17 @@ ck_rules_ready(const struct ck_place *p, int dirfd, struct ck_records *rec,
     struct ck_fail *fail)
 {
 	struct made *m = NULL;
-	bool plan = false, identity = false;
+	bool plan = false, facts = false;
 	ck_err r;
 
 	if ((r = make(p, rec, true, &m, fail)) != CK_OK)
 		return r;
-	r = compare_plan(p, dirfd, m, &plan, &identity, fail);
+	r = compare_plan(p, dirfd, m, &plan, &facts, fail);
 	made_free(&m);
-	if (r != CK_OK || (plan && identity))
+	if (r != CK_OK || (plan && facts))
 		return r;
 	(void)ck_fail_set(fail, CK_NOENFORCE, p->mounts, plan ?
-	    "was made when one of its directories was another one" :
+	    "was made when one of the directories in it was another one" :
 	    "is not what the records give");
 	ck_fail_next(fail, "clankie-keys rules --write");
 	return CK_NOENFORCE;
