@@ -121,8 +121,8 @@ digits(const char *text, unsigned int base, unsigned long long *ret)
 	return true;
 }
 
-static bool
-unescape(const char *text, char ret[CK_PATH_MAX])
+bool
+ck_mount_unescape(const char *text, char ret[CK_PATH_MAX])
 {
 	size_t n = 0;
 
@@ -192,7 +192,7 @@ read_words(const char *line, struct ck_mount *m)
 	if (!word(&line, text, sizeof(text)) ||
 	    (m->known && !digits(text, 10, &m->inode)))
 		return false;
-	return unescape(line, m->path) && is_place(m->path);
+	return ck_mount_unescape(line, m->path) && is_place(m->path);
 }
 
 /* A mask's name or what is put back lies below the last mask. */

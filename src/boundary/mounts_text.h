@@ -92,7 +92,9 @@ size_t ck_mount_line(const struct ck_mount *m, char ret[CK_MOUNT_LINE_MAX]);
 CK_MUST_USE ck_err ck_mounts_read(const char *text, size_t n,
     const char *shown, struct ck_mounts *ret, struct ck_fail *fail);
 
-/* path as it stands in mountinfo and in the plan. */
+/* path as it stands in the plan; and back from there or from mountinfo, false
+ * for what is no such text or too long. */
 void ck_mount_escape(const char *path, char ret[4 * CK_PATH_MAX]);
+CK_MUST_USE bool ck_mount_unescape(const char *text, char ret[CK_PATH_MAX]);
 
 #endif

@@ -170,10 +170,9 @@ order_and_repetition_make_no_difference(void **state)
 static void
 files_that_come_and_go_change_no_step(void **state)
 {
-	static const char *const gone[] = { KEYS, CLANKIE,
-		CLANKIE "/settings.json", "/Users/o/.config",
-		"/Users/o/src/app/.env.local", "/Users/o/src",
-		"/Users/o/.local" };
+	static const char *const gone[] = { KEYS, "/Users/o/.config",
+		"/Users/o/.config/clankie/settings.json", "/Users/o/.local",
+		"/Users/o/src/app/.env.local", "/Users/o/src" };
 	struct ck_protect set[HELP_SET_COUNT + 2];
 	struct ck_mounts *all, *some;
 	bool facts = true;
