@@ -1,133 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether the mounts are as they should be, by the kernel's list and by
- * trying; see worker.h. */
+/* Whether the mounts are as they should be, by the kernel's own list; see
+ * worker.h. */
 #include "worker/worker.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-/* A line of /proc/self/mountinfo (proc(5)):
- *   36 35 98:0 /root /point rw,noatime master:1 - ext3 /dev/root rw,... */
-struct line {
-	long id;
-	char device[32];             /* major:minor */
-	char root[CK_PATH_MAX];      /* in its file system */
-	char point[CK_PATH_MAX];
-	bool read_only;
-	char type[32];
+#include "worker/mountinfo.h"
+
+/* Where a protected path really is: in which file system, and where there. */
+struct real {
+	size_t point_n;              /* of the mount that has it; 0: none yet */
+	char device[32];
+	char inside[CK_PATH_MAX];
 };
 
-struct list {
-	int fd;
-	size_t n, at;
-	char buf[16384];             /* longer than any line */
-};
+static struct real reals[CK_MOUNTS_MAX];
+static struct wk_list list;
+static struct wk_line line;
 
 static ck_err
 unproved(struct ck_fail *fail, const char *path, const char *why)
 {
 	return ck_fail_set(fail, CK_NOENFORCE, path, "%s", why);
-}
-
-/* The next word of a line, in place; NULL at its end. */
-static char *
-word(char **at)
-{
-	char *begin = *at, *end;
-
-	if (begin == NULL || *begin == '\0')
-		return NULL;
-	end = strchr(begin, ' ');
-	if (end != NULL)
-		*end++ = '\0';
-	*at = end;
-	return begin;
-}
-
-static bool
-copy(char *to, size_t room, const char *from)
-{
-	if (from == NULL || strlen(from) >= room)
-		return false;
-	memcpy(to, from, strlen(from) + 1);
-	return true;
-}
-
-static bool
-parse(char *text, struct line *ret)
-{
-	char *at = text, *id = word(&at), *w;
-
-	if (id == NULL || word(&at) == NULL)
-		return false;
-	ret->id = strtol(id, NULL, 10);
-	if (!copy(ret->device, sizeof(ret->device), word(&at)))
-		return false;
-	/* A root or a point that is too long for a path of ours is none of
-	 * ours; it is kept as one that equals nothing. */
-	if ((w = word(&at)) == NULL)
-		return false;
-	if (!ck_mount_unescape(w, ret->root))
-		ret->root[0] = '\0';
-	if ((w = word(&at)) == NULL)
-		return false;
-	if (!ck_mount_unescape(w, ret->point))
-		ret->point[0] = '\0';
-	if ((w = word(&at)) == NULL)
-		return false;
-	ret->read_only = strncmp(w, "ro", 2) == 0 &&
-	    (w[2] == ',' || w[2] == '\0');
-	while ((w = word(&at)) != NULL && strcmp(w, "-") != 0)
-		;
-	return w != NULL && copy(ret->type, sizeof(ret->type), word(&at));
-}
-
-/* The next line; *ret_more is false at the end. */
-static ck_err
-next(struct list *l, struct line *ret, bool *ret_more, struct ck_fail *fail)
-{
-	char *end;
-	ssize_t got;
-
-	for (;;) {
-		end = memchr(l->buf + l->at, '\n', l->n - l->at);
-		if (end != NULL)
-			break;
-		memmove(l->buf, l->buf + l->at, l->n - l->at);
-		l->n -= l->at;
-		l->at = 0;
-		got = l->n == sizeof(l->buf) ? -1 :
-		    read(l->fd, l->buf + l->n, sizeof(l->buf) - l->n);
-		if (got < 0 || (got == 0 && l->n > 0))
-			return unproved(fail, "/proc/self/mountinfo",
-			    "cannot be read");
-		if (got == 0) {
-			*ret_more = false;
-			return CK_OK;
-		}
-		l->n += (size_t)got;
-	}
-	*end = '\0';
-	if (!parse(l->buf + l->at, ret))
-		return unproved(fail, "/proc/self/mountinfo",
-		    "has a line of another form");
-	l->at = (size_t)(end - l->buf) + 1;
-	*ret_more = true;
-	return CK_OK;
-}
-
-static ck_err
-open_list(struct list *l, struct ck_fail *fail)
-{
-	l->n = l->at = 0;
-	l->fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
-	return l->fd >= 0 ? CK_OK : unproved(fail, "/proc/self/mountinfo",
-	    "cannot be opened");
 }
 
 /* The step that made this mount; the plan's n when none did. */
@@ -142,69 +37,186 @@ step_of(const struct worker *w, long id)
 }
 
 static ck_err
-check_ours(const struct worker *w, size_t i, const struct line *line,
+check_ours(const struct worker *w, size_t i, const struct wk_line *l,
     struct ck_fail *fail)
 {
 	const struct ck_mount *m = &w->plan.step[i];
 	bool tmpfs = m->step == CK_MOUNT_MASK || m->step == CK_MOUNT_SHUT;
 
-	if (strcmp(line->point, m->path) != 0)
+	if (strcmp(l->point, m->path) != 0)
 		return unproved(fail, m->path, "was moved meanwhile");
-	if (m->step != CK_MOUNT_BIND && !line->read_only)
+	if (m->step != CK_MOUNT_BIND && !l->read_only)
 		return unproved(fail, m->path, "is not read-only inside");
-	if (tmpfs && strcmp(line->type, "tmpfs") != 0)
+	if (tmpfs && strcmp(l->type, "tmpfs") != 0)
 		return unproved(fail, m->path, "is not covered");
-	if (m->step == CK_MOUNT_MASK && strcmp(line->root, "/") != 0)
+	if (m->step == CK_MOUNT_MASK && strcmp(l->root, "/") != 0)
 		return unproved(fail, m->path, "is covered by something else");
 	return CK_OK;
 }
 
 /* A mount of somebody else's in a directory that should be read-only. */
 static ck_err
-check_other(const struct worker *w, const struct line *line,
+check_other(const struct worker *w, const struct wk_line *l,
     struct ck_fail *fail)
 {
 	for (size_t i = 0; i < w->plan.n; i++) {
 		const struct ck_mount *m = &w->plan.step[i];
 
-		if (w->seen[i].mounted && !line->read_only && m->directory &&
+		if (w->seen[i].mounted && !l->read_only && m->directory &&
 		    (m->step == CK_MOUNT_READ || m->step == CK_MOUNT_BACK) &&
-		    ck_path_under(line->point, m->path) &&
-		    strcmp(line->point, m->path) != 0)
-			return unproved(fail, line->point,
+		    ck_path_under(l->point, m->path) &&
+		    strcmp(l->point, m->path) != 0)
+			return unproved(fail, l->point,
 			    "is a file system of its own in a directory that "
 			    "must be read-only");
 	}
 	return CK_OK;
 }
 
-/* Every mount that was made is in the list once, and each path still leads to
- * it. */
+/* Some other mount of that file system may show the same thing. */
+static bool
+is_guarded(const struct worker *w, size_t i)
+{
+	return w->seen[i].there && w->plan.step[i].step != CK_MOUNT_BIND;
+}
+
+/* to = root, and behind it what path has behind point. */
+static bool
+transplant(char to[CK_PATH_MAX], const char *root, const char *path,
+    const char *point)
+{
+	const char *rest = path + (strcmp(point, "/") == 0 ? 0 :
+	    strlen(point));
+	int n = snprintf(to, CK_PATH_MAX, "%s%s",
+	    strcmp(root, "/") == 0 ? "" : root, rest);
+
+	return n >= 0 && n < CK_PATH_MAX;
+}
+
+/* The deepest mount that is not ours is the one that has it, the last one of
+ * several at one point. */
+static void
+locate(const struct worker *w, const struct wk_line *l)
+{
+	size_t n = strlen(l->point);
+
+	for (size_t i = 0; n > 0 && i < w->plan.n; i++) {
+		const char *path = w->plan.step[i].path;
+
+		if (!is_guarded(w, i) || n < reals[i].point_n ||
+		    !ck_path_under(path, l->point))
+			continue;
+		reals[i].point_n = n;
+		memcpy(reals[i].device, l->device, sizeof(l->device));
+		if (!transplant(reals[i].inside, l->root, path, l->point))
+			reals[i].inside[0] = '\0';
+	}
+}
+
+/* What a step keeps, this mount gives: reading, or writing. */
+static bool
+undoes(const struct ck_mount *m, const struct wk_line *l)
+{
+	if (m->step == CK_MOUNT_READ || m->step == CK_MOUNT_BACK)
+		return !l->read_only;
+	return true;
+}
+
+/* The mount shows the path's own file or directory under another name, which
+ * goes to alias; or something that is in the directory.  A mask that can be
+ * listed is about the names in it only. */
+static bool
+shows(const struct worker *w, size_t i, const struct wk_line *l,
+    char alias[CK_PATH_MAX])
+{
+	const struct ck_mount *m = &w->plan.step[i];
+	const char *inside = reals[i].inside;
+	struct stat st;
+
+	if (inside[0] == '\0' || l->root[0] == '\0')
+		return false;
+	if (ck_path_under(inside, l->root))
+		return transplant(alias, l->point, inside, l->root) &&
+		    strcmp(alias, m->path) != 0 && lstat(alias, &st) == 0 &&
+		    st.st_dev == w->seen[i].device &&
+		    st.st_ino == w->seen[i].inode;
+	memcpy(alias, l->point, CK_PATH_MAX);
+	return m->directory && (m->mode & 0444) == 0 &&
+	    ck_path_under(l->root, inside) &&
+	    !ck_path_under(l->point, m->path);
+}
+
+static ck_err
+check_alias(const struct worker *w, const struct wk_line *l,
+    struct ck_fail *fail)
+{
+	char alias[CK_PATH_MAX];
+
+	for (size_t i = 0; i < w->plan.n; i++) {
+		if (!is_guarded(w, i) || strcmp(reals[i].device,
+		    l->device) != 0 || !undoes(&w->plan.step[i], l) ||
+		    !shows(w, i, l, alias))
+			continue;
+		(void)ck_fail_set(fail, CK_NOENFORCE, alias,
+		    "is another way to what must be kept from workers, by a "
+		    "second mount of its file system");
+		ck_fail_next(fail, "unmount it, or keep the custody elsewhere");
+		return CK_NOENFORCE;
+	}
+	return CK_OK;
+}
+
+/* One pass over the list; each line is looked at by one of these two. */
+static ck_err
+ours_and_others(struct worker *w, size_t *found, struct ck_fail *fail)
+{
+	size_t i = step_of(w, line.id);
+
+	if (i < w->plan.n) {
+		(*found)++;
+		return check_ours(w, i, &line, fail);
+	}
+	locate(w, &line);
+	return check_other(w, &line, fail);
+}
+
+static ck_err
+second_ways(struct worker *w, size_t *found, struct ck_fail *fail)
+{
+	(void)found;
+	return step_of(w, line.id) < w->plan.n ? CK_OK :
+	    check_alias(w, &line, fail);
+}
+
+static ck_err
+for_each(struct worker *w, size_t *found,
+    ck_err (*look)(struct worker *, size_t *, struct ck_fail *),
+    struct ck_fail *fail)
+{
+	bool more = true;
+	ck_err r;
+
+	if ((r = wk_list_open(&list, fail)) != CK_OK)
+		return r;
+	while ((r = wk_list_next(&list, &line, &more, fail)) == CK_OK && more)
+		if ((r = look(w, found, fail)) != CK_OK)
+			break;
+	wk_list_close(&list);
+	return r;
+}
+
 ck_err
 wk_prove(struct worker *w, struct ck_fail *fail)
 {
-	static struct list l;
-	static struct line line;
 	size_t expected = 0, found = 0;
-	bool more = true;
 	ck_err r;
 
 	for (size_t i = 0; i < w->plan.n; i++)
 		expected += w->seen[i].mounted;
-	if ((r = open_list(&l, fail)) != CK_OK)
+	if ((r = for_each(w, &found, ours_and_others, fail)) != CK_OK)
 		return r;
-	while ((r = next(&l, &line, &more, fail)) == CK_OK && more) {
-		size_t i = step_of(w, line.id);
-
-		found += i < w->plan.n;
-		r = i < w->plan.n ? check_ours(w, i, &line, fail) :
-		    check_other(w, &line, fail);
-		if (r != CK_OK)
-			break;
-	}
-	(void)close(l.fd);
-	if (r == CK_OK && found != expected)
-		r = unproved(fail, NULL, "a mount is missing from the list of "
-		    "the kernel");
-	return r;
+	if (found != expected)
+		return unproved(fail, NULL, "a mount is missing from the list "
+		    "of the kernel");
+	return for_each(w, &found, second_ways, fail);
 }

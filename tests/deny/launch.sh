@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # What stands open, or was prepared, before a worker starts: it is closed, or
 # the launch is refused.
+# shellcheck disable=SC2016  # the attempts expand their own variables
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/custody.sh"
 . "$(dirname "$0")/../lib/worker.sh"
-# shellcheck disable=SC2016  # the attempts expand their own variables
 w_need
 w_custody
 ENTRY=$(dirname "$CK")/clankie-worker-entry
@@ -177,3 +177,25 @@ ln -s "$KEYS/env" "$E_REAL"
 run "$CK" worker exec -- cat "$E_REAL"
 expect_status 1
 expect_err_has 'No such file'
+rm "$E_REAL"
+mv "$KEYS/env" "$E_REAL"
+
+t_case 'a second mount of the same file system'
+if t_find_tool bwrap && bwrap --dev-bind / / true 2>/dev/null; then
+	for from in "$T_HOME" "$KEYS" "$KEYS/operator" "$DEDICATED" "$CLANKIE" "$BROKER" \
+	    "$T_HOME/src/app" "$UNLOCK"; do
+		to=$T_HOME/work/second
+		rm -rf "$to"
+		if [ -d "$from" ]; then mkdir "$to"; else : >"$to"; fi
+		expect 'control: it can be read there' bwrap --dev-bind / / \
+		    --bind "$from" "$to" -- sh -c 'test -r "$1"' sh "$to"
+		refused 20 'another way' bwrap --dev-bind / / --bind "$from" "$to" -- \
+		    "$ENTRY" --plan "$PLAN" -- touch "$T_TMP/started"
+	done
+	mkdir -p "$T_HOME/other" "$T_HOME/work/third"
+	run bwrap --dev-bind / / --bind "$T_HOME/other" "$T_HOME/work/third" -- \
+	    "$ENTRY" --plan "$PLAN" -- true
+	expect_status 0
+else
+	skip 'a second mount' 'no bwrap here'
+fi

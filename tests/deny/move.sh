@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # A worker moves a directory on the way to what is protected, or removes it.
+# shellcheck disable=SC2016  # the attempts expand their own variables
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/custody.sh"
 . "$(dirname "$0")/../lib/worker.sh"
-# shellcheck disable=SC2016  # the attempts expand their own variables
 w_need
 w_custody
 

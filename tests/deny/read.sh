@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # A worker reads what is protected, in every way that works without the
 # boundary, and before and after a rotation.
+# shellcheck disable=SC2016  # the attempts expand their own variables
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/custody.sh"
 . "$(dirname "$0")/../lib/worker.sh"
-# shellcheck disable=SC2016  # the attempts expand their own variables
 w_need
 
 t_case before

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # The owner rotates, and replaces what is protected by rename, while a worker
 # tries to read it all the time.
+# shellcheck disable=SC2016  # the attempts expand their own variables
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/custody.sh"
 . "$(dirname "$0")/../lib/worker.sh"
-# shellcheck disable=SC2016  # the attempts expand their own variables
 w_need
 w_custody
 STOP=$W_HOME/work/stop
@@ -29,7 +29,7 @@ start() { # command to start it with...
 	    >"$T_TMP/rounds" 2>"$T_TMP/poll.err" &
 	W_POLL=$!
 	# Five seconds.
-	for i in 1 2 3 4 5 6 7 8 9 10; do
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
 		[ ! -e "$W_HOME/work/begun" ] || return 0
 		sleep 0.5
 	done
@@ -55,7 +55,7 @@ expect 'without a boundary it reads all the time' test -s "$W_LOOT"
 
 t_case 'while it runs'
 expect 'the loop begins' start "$CK" worker exec --
-for round in 1 2; do
+for _ in 1 2; do
 	run "$CK" rotate
 	expect_status 0
 	for path in "$DEDICATED" "$BROKER" "$KEYS/custody.db" "$UNLOCK"; do

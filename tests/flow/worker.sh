@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # worker exec: the command is the process, its status is the command's, and
 # work inside is as outside but for the exceptions that docs/boundary.md lists.
+# shellcheck disable=SC2016  # the attempts expand their own variables
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/custody.sh"
 . "$(dirname "$0")/../lib/worker.sh"
-# shellcheck disable=SC2016  # the commands expand their own variables
 
 t_case 'before there is a custody'
 c_home

@@ -22,7 +22,7 @@
 # (ck-attempt), $CK, $LOOT and $X (a path that does not exist) are set; $REAL is
 # the real home, also in the twin; $PID is an outside process of the user that
 # has the keychain open as 8 and its directory as 9.
-# shellcheck disable=SC2034,SC2154  # the scripts use them, and status is run's
+# shellcheck disable=SC2016,SC2034,SC2153,SC2154  # others set or use them
 
 w_need() {
 	if [ "$(id -u)" -eq 0 ]; then
