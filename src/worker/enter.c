@@ -37,9 +37,9 @@ not_allowed(struct ck_fail *fail, int sys, const char *doing)
 	    strerror(sys));
 	if (setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
 	    == '1')
-		ck_fail_next(fail, "load the AppArmor profile that comes with "
-		    "it: sudo apparmor_parser -r "
-		    "/etc/apparmor.d/clankie-worker-entry");
+		ck_fail_next(fail, "copy share/clankie-keys/apparmor/"
+		    "clankie-worker-entry to /etc/apparmor.d, then sudo "
+		    "apparmor_parser -r it");
 	else if (setting("/proc/sys/kernel/unprivileged_userns_clone") == '0')
 		ck_fail_next(fail,
 		    "sudo sysctl kernel.unprivileged_userns_clone=1");

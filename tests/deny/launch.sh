@@ -161,6 +161,36 @@ for path in src/app src .config/clankie .config; do
 	run "$T_TMP/begin"
 	expect_status 0
 done
+# The real file has the secret, whichever name it has at the moment.
+t_case 'directories that are swapped meanwhile'
+mkdir -p "$T_HOME/src/twin"
+echo none >"$T_HOME/src/twin/.env.local"
+while [ ! -e "$T_TMP/stop" ]; do
+	"$T_TOOLS/ck-attempt" exchange "$T_HOME/src/app" "$T_HOME/src/twin"
+done >"$T_TMP/swaps" 2>&1 &
+swapper=$!
+started=0 stopped=0
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+	run "$ENTRY" --plan "$PLAN" -- sh -c 'echo begun
+	    cat "$1/app/.env.local" "$1/twin/.env.local"' sh "$T_HOME/src"
+	cat "$T_OUT" "$T_ERR" >>"$T_TMP/raced"
+	case $status in
+	20) stopped=$((stopped + 1)) ;;
+	*) started=$((started + 1)) ;;
+	esac
+done
+touch "$T_TMP/stop"
+wait "$swapper"
+grep -q KEY= "$T_HOME/src/app/.env.local" ||
+    "$T_TOOLS/ck-attempt" exchange "$T_HOME/src/app" "$T_HOME/src/twin"
+echo "$started started, $stopped refused" >"$T_NOTE"
+expect 'some launches met another directory' test "$stopped" -gt 0
+refute 'none read the file' grep -q KEY= "$T_TMP/raced"
+t_no_secret "$T_TMP/raced"
+rm -r "$T_HOME/src/twin"
+run "$T_TMP/begin"
+expect_status 0
+
 t_case 'symbolic links on the way'
 mv "$T_HOME/src" "$T_HOME/elsewhere"
 ln -s elsewhere "$T_HOME/src"
