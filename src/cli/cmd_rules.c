@@ -65,10 +65,11 @@ show_mounts(struct cli *cli, const struct ck_place *place, struct shown *to)
 static const char *
 next_gap(const struct shown *s, const char *gap)
 {
-	const char *end = (const char *)s->gaps.p + s->gaps.n;
+	const char *end;
 
 	if (s->gaps.n == 0)
 		return NULL;
+	end = (const char *)s->gaps.p + s->gaps.n;
 	gap = gap == NULL ? (const char *)s->gaps.p : gap + strlen(gap) + 1;
 	return gap < end ? gap : NULL;
 }

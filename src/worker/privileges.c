@@ -17,7 +17,7 @@
 #include <linux/securebits.h>
 
 /* The number of ioctl by architecture, and by those that share a kernel with
- * it. */
+ * it.  All of them have the lower half of an argument first. */
 #if defined(__x86_64__)
 #define FILTER_ARCHES { { AUDIT_ARCH_X86_64, 16 }, { AUDIT_ARCH_I386, 54 } }
 #define FILTER_X32 514
@@ -30,6 +30,7 @@
 #elif defined(__riscv) && __riscv_xlen == 64
 #define FILTER_ARCHES { { AUDIT_ARCH_RISCV64, 29 }, { AUDIT_ARCH_RISCV64, 29 } }
 #else
+/* cppcheck-suppress preprocessorErrorDirective */
 #error "the system call filter does not know this architecture"
 #endif
 #ifndef FILTER_X32
@@ -77,11 +78,7 @@ filter_terminal(struct ck_fail *fail)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 		/* 11: ioctl; its second argument, the lower half */
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-		    offsetof(struct seccomp_data, args[1])
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-		    + 4
-#endif
-		    ),
+		    offsetof(struct seccomp_data, args[1])),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, TIOCSTI, 2, 0),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, TIOCLINUX, 1, 0),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),

@@ -74,9 +74,10 @@ sealed(const char *dir, struct ck_fail *fail)
 static bool
 has_mask(const struct worker *w, size_t i)
 {
-	while (i > 0 && w->plan.step[i].step != CK_MOUNT_MASK)
-		i--;
-	return w->seen[i].mounted;
+	for (i++; i > 0; i--)
+		if (w->plan.step[i - 1].step == CK_MOUNT_MASK)
+			return w->seen[i - 1].mounted;
+	return false;
 }
 
 static ck_err

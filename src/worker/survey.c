@@ -84,8 +84,8 @@ descend(int *fd, const char *name, struct stat *ret_st)
 	(void)close(*fd);
 	*fd = next;
 	if (next < 0)
-		return ck_err_from_errno(sys == ENOTDIR ? ENOENT : sys);
-	return fstat(next, ret_st) == 0 ? CK_OK : ck_err_from_errno(errno);
+		return sys == ENOTDIR ? CK_NOSTORE : ck_err_from_errno(sys);
+	return fstat(next, ret_st) == 0 ? CK_OK : CK_IO;
 }
 
 ck_err
@@ -94,7 +94,7 @@ wk_walk(const char *path, int *ret_fd, struct stat *ret_st,
 {
 	char name[CK_PATH_MAX];
 	const char *at = path;
-	struct stat st;
+	struct stat st = { 0 };
 	ck_err r = CK_OK;
 	int fd;
 
@@ -193,7 +193,7 @@ survey_one(struct worker *w, size_t i, struct ck_fail *fail)
 {
 	const struct ck_mount *m = &w->plan.step[i];
 	struct wk_seen *s = &w->seen[i];
-	struct stat st;
+	struct stat st = { 0 };
 	int fd = -1;
 	ck_err r;
 

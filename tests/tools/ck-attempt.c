@@ -54,6 +54,12 @@ opened(int fd)
 }
 
 static int
+number(const char *text)
+{
+	return (int)strtol(text, NULL, 10);
+}
+
+static int
 do_write(char **arg)
 {
 	return opened(open(arg[0], O_WRONLY | O_CLOEXEC));
@@ -95,13 +101,13 @@ do_map(char **arg)
 static int
 do_below(char **arg)
 {
-	return opened(openat(atoi(arg[0]), arg[1], O_RDONLY | O_CLOEXEC));
+	return opened(openat(number(arg[0]), arg[1], O_RDONLY | O_CLOEXEC));
 }
 
 static int
 do_ptrace(char **arg)
 {
-	pid_t pid = atoi(arg[0]);
+	pid_t pid = number(arg[0]);
 
 	if (ptrace(PTRACE_ATTACH, pid, NULL, NULL) != 0)
 		return -1;
@@ -114,14 +120,14 @@ do_memory(char **arg)
 {
 	char path[64];
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/mem", atoi(arg[0]));
+	(void)snprintf(path, sizeof(path), "/proc/%d/mem", number(arg[0]));
 	return opened(open(path, O_RDONLY | O_CLOEXEC));
 }
 
 static int
 do_signal(char **arg)
 {
-	return kill(atoi(arg[0]), 0);
+	return kill(number(arg[0]), 0);
 }
 
 /* With a terminal of its own, so that nobody's shell gets the character. */
