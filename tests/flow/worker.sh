@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # worker exec: the command is the process, its status is the command's, and
 # work inside is as outside but for the exceptions that docs/boundary.md lists.
+# traced: no
+# What is started never has a secret, and copies files in ways that a trace does
+# not show.
 # shellcheck disable=SC2016  # the attempts expand their own variables
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/custody.sh"
@@ -43,7 +46,7 @@ run "$CK" worker exec -- sh -c 'kill -TERM $$'
 expect_status 143
 run "$CK" worker exec -- sh -c 'kill -KILL $$'
 expect_status 137
-run "$CK" worker exec -- no-such-command
+run "$CK" worker exec -- /no/such/command
 expect_status 127
 run "$CK" worker exec -- /etc/passwd
 expect_status 126
@@ -53,7 +56,7 @@ reports() { # command; what it says on its status descriptor is in $T_TMP/st
 reports "$CK" worker exec --status-fd 5 -- sh -c 'exit 20'
 expect_status 20
 expect 'a command that was started reports nothing' test ! -s "$T_TMP/st"
-reports "$CK" worker exec --status-fd 5 -- no-such-command
+reports "$CK" worker exec --status-fd 5 -- /no/such/command
 expect 'a missing one does' test "$(cat "$T_TMP/st")" = '127 not-found'
 reports "$CK" worker exec --status-fd 5 -- /etc/passwd
 expect 'one that cannot run does' test "$(cat "$T_TMP/st")" = '126 not-run'
