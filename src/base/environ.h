@@ -4,25 +4,28 @@
 #define CK_BASE_ENVIRON_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "err.h"
 
-enum { CK_ENVIRON_MAX = 16 };
-struct ck_environ {
-	pid_t pid[CK_ENVIRON_MAX];
-	size_t n;                 /* processes in pid */
-	size_t more;              /* further ones that have it */
-	size_t unseen;            /* processes that do not show theirs */
+struct ck_environ_process {
+	pid_t pid;
+	int64_t started;          /* seconds since 1970 by the clock of now;
+	                           * 0 when the system does not tell */
 };
 
+typedef void (*ck_environ_cb)(void *arg,
+    const struct ck_environ_process *process);
+
 /*
- * Look for a variable by its name, set to whatever value, empty included, in
- * the processes of the effective user except this one.  What is seen is what
- * each was started with.  Values pass through the secure heap in pieces and
- * are not looked at.  CK_UNSUPPORTED where the system shows none; CK_NOMEM.
+ * Hand over each process of the effective user, except this one, that was
+ * started with a variable of this name, set to whatever value, empty
+ * included.  Values pass through the secure heap in pieces and are not looked
+ * at.  *ret_unseen: processes that do not show their environment.
+ * CK_UNSUPPORTED where the system shows none; CK_NOMEM.
  */
-CK_MUST_USE ck_err ck_environ_scan(const char *name, struct ck_environ *ret,
-    struct ck_fail *fail);
+CK_MUST_USE ck_err ck_environ_scan(const char *name, ck_environ_cb cb,
+    void *arg, size_t *ret_unseen, struct ck_fail *fail);
 
 #endif

@@ -6,9 +6,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "io.h"
@@ -79,17 +81,52 @@ is_ours(int procfd, const char *entry)
 	    st.st_uid == geteuid();
 }
 
-ck_err
-ck_environ_scan(const char *name, struct ck_environ *ret,
-    struct ck_fail *fail)
+/*
+ * When a process began.  /proc/PID/stat has it as its 22nd word, in clock
+ * ticks after the system's start (proc(5)); the second word is the program's
+ * name in parentheses and may hold anything.
+ */
+static int64_t
+start_of(int procfd, const char *pid)
 {
+	char path[64], text[1024], *p;
+	struct timespec boot, wall;
+	unsigned long long ticks;
+	long hz = sysconf(_SC_CLK_TCK);
+	ssize_t n = -1;
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "%.20s/stat", pid);
+	fd = openat(procfd, path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		n = read(fd, text, sizeof(text) - 1);
+	ck_io_close(&fd);
+	if (n <= 0 || hz <= 0)
+		return 0;
+	text[n] = '\0';
+	p = strrchr(text, ')');
+	for (int word = 3; p != NULL && word <= 22; word++)
+		p = strchr(p + 1, ' ');
+	if (p == NULL || (ticks = strtoull(p, NULL, 10)) == 0)
+		return 0;
+	if (clock_gettime(CLOCK_BOOTTIME, &boot) != 0 ||
+	    clock_gettime(CLOCK_REALTIME, &wall) != 0)
+		return 0;
+	return wall.tv_sec - boot.tv_sec +
+	    (int64_t)(ticks / (unsigned long long)hz);
+}
+
+ck_err
+ck_environ_scan(const char *name, ck_environ_cb cb, void *arg,
+    size_t *ret_unseen, struct ck_fail *fail)
+{
+	struct ck_environ_process process;
 	struct ck_secret piece = CK_SECRET_INIT;
 	const struct dirent *entry;
-	struct ck_environ e;
+	size_t unseen = 0;
 	bool seen;
 	DIR *proc;
 
-	memset(&e, 0, sizeof(e));
 	if ((proc = opendir("/proc")) == NULL)
 		return ck_fail_set(fail, CK_UNSUPPORTED, "/proc",
 		    "does not show the processes");
@@ -100,15 +137,17 @@ ck_environ_scan(const char *name, struct ck_environ *ret,
 	while ((entry = readdir(proc)) != NULL) {
 		if (!is_ours(dirfd(proc), entry->d_name))
 			continue;
-		if (!has(dirfd(proc), entry->d_name, name, &piece, &seen))
-			e.unseen += seen ? 0 : 1;
-		else if (e.n == CK_ENVIRON_MAX)
-			e.more++;
-		else
-			e.pid[e.n++] = (pid_t)strtol(entry->d_name, NULL, 10);
+		if (has(dirfd(proc), entry->d_name, name, &piece, &seen)) {
+			process.pid = (pid_t)strtol(entry->d_name, NULL, 10);
+			process.started = start_of(dirfd(proc),
+			    entry->d_name);
+			cb(arg, &process);
+		} else if (!seen) {
+			unseen++;
+		}
 	}
 	(void)closedir(proc);
 	ck_secret_wipe(&piece);
-	*ret = e;
+	*ret_unseen = unseen;
 	return CK_OK;
 }

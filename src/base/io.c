@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "path.h"
 #include "platform.h"
 
 #define OPEN_TRIES 100   /* of a file that is being replaced meanwhile */
@@ -197,6 +198,25 @@ ck_io_open_dir(int dirfd, const char *name, const char *shown,
 	return CK_OK;
 }
 
+/* Bring the name itself to the disk: syncing what is in a directory does not
+ * keep the directory's own name. */
+static ck_err
+sync_parent(int dirfd, const char *name, const char *shown,
+    struct ck_fail *fail)
+{
+	char parent[CK_PATH_MAX];
+	int fd;
+	ck_err r;
+
+	ck_path_parent(name, parent);
+	fd = openat(dirfd, parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return ck_fail_sys(fail, errno, parent, "open the directory");
+	r = ck_io_sync(fd, shown, fail);
+	ck_io_close(&fd);
+	return r;
+}
+
 ck_err
 ck_io_make_dir(int dirfd, const char *name, const char *shown, mode_t mode,
     struct ck_fail *fail)
@@ -208,9 +228,13 @@ ck_io_make_dir(int dirfd, const char *name, const char *shown, mode_t mode,
 		shown = name;
 	/* 0700 at most from the first moment; widened below if asked. */
 	if (mkdirat(dirfd, name, mode & 0700) != 0) {
-		if (errno == EEXIST)
-			return CK_OK;
-		return ck_fail_sys(fail, errno, shown, "make the directory");
+		if (errno != EEXIST)
+			return ck_fail_sys(fail, errno, shown,
+			    "make the directory");
+		/* Whoever made it may have died before this.  A parent that
+		 * we may not read is not one that we made it in. */
+		r = sync_parent(dirfd, name, shown, fail);
+		return r == CK_DENIED ? CK_OK : r;
 	}
 	/* The umask may have taken bits away. */
 	if ((r = ck_io_open_dir(dirfd, name, shown, CK_IO_OWNER, &fd, NULL,
@@ -220,7 +244,7 @@ ck_io_make_dir(int dirfd, const char *name, const char *shown, mode_t mode,
 		r = ck_fail_sys(fail, errno, shown, "set the mode");
 		goto undo;
 	}
-	if (dirfd != AT_FDCWD && (r = ck_io_sync(dirfd, shown, fail)) != CK_OK)
+	if ((r = sync_parent(dirfd, name, shown, fail)) != CK_OK)
 		goto undo;
 	ck_io_close(&fd);
 	return CK_OK;

@@ -52,7 +52,8 @@ CK_MUST_USE ck_err ck_io_open_dir(int dirfd, const char *name,
     struct ck_fail *fail);
 
 /* mkdir with exactly mode, whatever the umask; an existing one is CK_OK and
- * left as it is (open it with rules to judge it).  The parent is synced. */
+ * left as it is (open it with rules to judge it).  The parent is synced in
+ * both cases: the name is then safe from a power cut. */
 CK_MUST_USE ck_err ck_io_make_dir(int dirfd, const char *name,
     const char *shown, mode_t mode, struct ck_fail *fail);
 
@@ -110,6 +111,8 @@ CK_MUST_USE ck_err ck_io_remove(int dirfd, const char *name,
  */
 CK_MUST_USE ck_err ck_io_sweep(int dirfd, const char *prefix,
     const char *shown, struct ck_fail *fail);
+/* Such a name: prefix and hex digits or dashes, at least one. */
+bool ck_io_is_left(const char *name, const char *prefix);
 /* How many files ck_io_sweep() would remove. */
 CK_MUST_USE ck_err ck_io_left(int dirfd, const char *prefix,
     const char *shown, size_t *ret, struct ck_fail *fail);

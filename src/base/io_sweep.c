@@ -8,9 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* prefix and hex digits or dashes, at least one, nothing else. */
-static bool
-is_left(const char *name, const char *prefix)
+bool
+ck_io_is_left(const char *name, const char *prefix)
 {
 	size_t n = strlen(prefix);
 	const char *rest = name + n;
@@ -57,7 +56,7 @@ ck_io_sweep(int dirfd, const char *prefix, const char *shown,
 	if ((dir = list(dirfd, shown, &r, fail)) == NULL)
 		return r;
 	while ((entry = readdir(dir)) != NULL)
-		if (is_left(entry->d_name, prefix) &&
+		if (ck_io_is_left(entry->d_name, prefix) &&
 		    is_ours(dirfd, entry->d_name) &&
 		    unlinkat(dirfd, entry->d_name, 0) != 0 &&
 		    errno != ENOENT)
@@ -79,7 +78,7 @@ ck_io_left(int dirfd, const char *prefix, const char *shown, size_t *ret,
 	if ((dir = list(dirfd, shown, &r, fail)) == NULL)
 		return r;
 	while ((entry = readdir(dir)) != NULL)
-		if (is_left(entry->d_name, prefix) &&
+		if (ck_io_is_left(entry->d_name, prefix) &&
 		    is_ours(dirfd, entry->d_name))
 			n++;
 	(void)closedir(dir);

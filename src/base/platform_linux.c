@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -79,13 +80,32 @@ program_name(long pid, char ret[CK_PROCESS_NAME_SIZE])
  * with process, device (hexadecimal) and inode.  A waiting process has "->"
  * before the kind, and process numbers of another namespace are 0 or less.
  */
+static long
+flock_of(char *line, const char *file)
+{
+	static const char *const want[] = {
+		NULL, "FLOCK", "ADVISORY", "WRITE", NULL
+	};
+	char *save = NULL, *word = strtok_r(line, " \n", &save), *pid = NULL;
+
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+		if (word == NULL || (want[i] != NULL &&
+		    strcmp(word, want[i]) != 0))
+			return 0;
+		pid = word;
+		word = strtok_r(NULL, " \n", &save);
+	}
+	return word != NULL && strcmp(word, file) == 0 ?
+	    strtol(pid, NULL, 10) : 0;
+}
+
 long
 ck_platform_lock_holder(int fd, char name[CK_PROCESS_NAME_SIZE])
 {
-	char line[256], want[64], file[64];
+	char line[256], want[64];
 	struct stat st;
 	FILE *locks;
-	long pid, found = 0;
+	long found = 0;
 
 	name[0] = '\0';
 	if (fstat(fd, &st) != 0 || (locks = fopen("/proc/locks", "re")) == NULL)
@@ -93,13 +113,12 @@ ck_platform_lock_holder(int fd, char name[CK_PROCESS_NAME_SIZE])
 	(void)snprintf(want, sizeof(want), "%02x:%02x:%llu",
 	    major(st.st_dev), minor(st.st_dev),
 	    (unsigned long long)st.st_ino);
-	while (found == 0 && fgets(line, sizeof(line), locks) != NULL)
-		if (sscanf(line, "%*[^:]: FLOCK ADVISORY WRITE %ld %63s",
-		    &pid, file) == 2 && pid > 0 && strcmp(file, want) == 0)
-			found = pid;
+	while (found <= 0 && fgets(line, sizeof(line), locks) != NULL)
+		found = flock_of(line, want);
 	(void)fclose(locks);
-	if (found != 0)
-		program_name(found, name);
+	if (found <= 0)
+		return 0;
+	program_name(found, name);
 	return found;
 }
 

@@ -43,8 +43,11 @@ extern const size_t cli_verb_count;
 ck_err cmd_migrate(struct cli *cli, int argc, char **argv);
 ck_err cmd_get(struct cli *cli, int argc, char **argv);
 ck_err cmd_rotate(struct cli *cli, int argc, char **argv);
+ck_err cmd_restore(struct cli *cli, int argc, char **argv);
+ck_err cmd_reset(struct cli *cli, int argc, char **argv);
 ck_err cmd_authenticate(struct cli *cli, int argc, char **argv);
 ck_err cmd_check(struct cli *cli, int argc, char **argv);
+ck_err cmd_doctor(struct cli *cli, int argc, char **argv);
 ck_err cmd_status(struct cli *cli, int argc, char **argv);
 ck_err cmd_precedence(struct cli *cli, int argc, char **argv);
 ck_err cmd_rules(struct cli *cli, int argc, char **argv);
@@ -55,6 +58,11 @@ ck_err cmd_keychain(struct cli *cli, int argc, char **argv);
  * step, other failures stay as they are; gives r back. */
 CK_MUST_USE ck_err keychain_usage(struct cli *cli, const char *words,
     ck_err r);
+
+/* The parts of cmd_doctor that change something once they are confirmed; the
+ * command line has been read. */
+CK_MUST_USE ck_err doctor_rebuild(struct cli *cli, bool confirm);
+CK_MUST_USE ck_err doctor_uninstall(struct cli *cli, bool confirm);
 
 /* The changing half of cmd_keychain; sub is the word behind "keychain". */
 ck_err cmd_keychain_edit(struct cli *cli, const char *sub, int argc,
@@ -100,6 +108,11 @@ CK_MUST_USE ck_err cli_options(struct cli *cli, int argc, char **argv,
     const struct opt *opts, size_t nopts, const char **words, size_t max,
     size_t *ret_words);
 
+/* The options every verb has, where they stand before the verb; *ret_verb is
+ * the index behind them.  CK_USAGE. */
+CK_MUST_USE ck_err cli_options_before(struct cli *cli, int argc, char **argv,
+    int *ret_verb);
+
 /* A password from a descriptor (-1: none, *ret stays): every byte but one
  * line end behind it. */
 CK_MUST_USE ck_err cli_password(struct cli *cli, int fd,
@@ -142,5 +155,8 @@ void js_item(struct ck_buf *b, const char *value);
  * controls, invisible characters and marks that turn the writing direction as
  * \xHH, and a backslash as two. */
 void cli_show_bytes(struct ck_buf *b, struct ck_span value);
+/* A command line that does what it says when it is copied, also where a name
+ * in it would not be shown as it is. */
+void cli_show_command(struct ck_buf *b, struct ck_span text);
 
 #endif

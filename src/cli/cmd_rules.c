@@ -10,6 +10,13 @@
 #include "custody/rules.h"
 #include "custody/view.h"
 
+/* There is a keychain, of whichever credential, and what says so. */
+static bool
+has_custody(const struct ck_view *v)
+{
+	return v->rec != NULL && (v->dedicated || ck_view_is_dedicated(v));
+}
+
 /* What is shown, and what it leaves open: a line for each. */
 struct shown {
 	struct ck_rules_set set;
@@ -37,7 +44,7 @@ chosen_set(struct cli *cli, const struct ck_place *place,
 		    &cli->fail)) != CK_OK)
 			return r;
 	}
-	if (ck_view_is_dedicated(v) && v->rec != NULL)
+	if (has_custody(v))
 		return ck_rules_recorded(place, v->rec, ret, &cli->fail);
 	return ck_rules_defaults(place, dirs, said->n, ret, &cli->fail);
 }
@@ -113,13 +120,13 @@ write_rules(struct cli *cli, const struct ck_place *place,
 	int lock = -1;
 	ck_err r;
 
-	if (v->rec == NULL || !ck_view_is_dedicated(v)) {
+	if (!has_custody(v)) {
 		(void)ck_fail_set(&cli->fail, CK_NOSTORE, place->dir,
 		    "there are no records that rules could be written from");
 		ck_fail_next(&cli->fail, "clankie-keys migrate");
 		return CK_NOSTORE;
 	}
-	if ((r = ck_view_lock(place, v->dirfd, &lock, &cli->fail)) != CK_OK)
+	if ((r = ck_place_lock(place, v->dirfd, &lock, &cli->fail)) != CK_OK)
 		return r;
 	r = ck_rules_write(place, v->dirfd, v->rec, &cli->fail);
 	ck_io_close(&lock);

@@ -100,7 +100,7 @@ check_plan(struct cli *cli, struct ck_place *place)
 
 	if ((r = ck_view_open(place, CK_REC_READ, &v, &cli->fail)) != CK_OK)
 		return r;
-	if (v.rec == NULL || !ck_view_is_dedicated(&v)) {
+	if (v.rec == NULL || (!v.dedicated && !ck_view_is_dedicated(&v))) {
 		r = ck_fail_set(&cli->fail, CK_NOSTORE, place->dir,
 		    "there are no records that say what to keep workers "
 		    "from");

@@ -33,9 +33,16 @@ const struct verb cli_verbs[] = {
 	    "[--broker ...] [--login-password-fd N]",
 	    "write a credential to a descriptor", HEAP_VALUE, cmd_get },
 	{ "rotate", "rotate [CREDENTIAL] [--if-generation N] [--secret-fd N] "
+	    "[--login-password-fd N] | --keychain [--login-password-fd N]",
+	    "replace a migrated credential, or the keychain, by a new one",
+	    HEAP_BROKER, cmd_rotate },
+	{ "restore", "restore [CREDENTIAL] [--dry-run] [--broker ...] "
 	    "[--login-password-fd N]",
-	    "replace a migrated credential by a new one", HEAP_BROKER,
-	    cmd_rotate },
+	    "put a migrated credential back into the broker", HEAP_BROKER,
+	    cmd_restore },
+	{ "reset", "reset --confirm [CREDENTIAL] [--login-password-fd N]",
+	    "give up a bearer whose keychain is lost, and make a new one",
+	    HEAP_BROKER, cmd_reset },
 	{ "authenticate", "authenticate [CREDENTIAL] [--stream] "
 	    "[--broker ...] [--login-password-fd N]",
 	    "say whether what stands on standard input is the credential",
@@ -44,6 +51,10 @@ const struct verb cli_verbs[] = {
 	    "[--login-password-fd N] [--broker ...] | check --codes",
 	    "say what is not in order, or be the service's gate", HEAP_BROKER,
 	    cmd_check },
+	{ "doctor", "doctor [CREDENTIAL] [--rebuild [--confirm] | "
+	    "--uninstall [--confirm]] [--login-password-fd N] [--broker ...]",
+	    "say for each finding of check what mends it", HEAP_BROKER,
+	    cmd_doctor },
 	{ "status", "status",
 	    "say where everything lies and what is protected", HEAP_SMALL,
 	    cmd_status },
@@ -143,6 +154,15 @@ find_verb(const char *name)
 	return NULL;
 }
 
+static ck_err
+no_verb(struct cli *cli, const char *word)
+{
+	(void)ck_fail_set(&cli->fail, CK_USAGE, word,
+	    word != NULL ? "is no command" : "a command is missing");
+	ck_fail_next(&cli->fail, "clankie-keys help lists them");
+	return CK_USAGE;
+}
+
 /* "help VERB", "--help", "--version": no store is touched. */
 static bool
 is_plain(struct cli *cli, int argc, char **argv, ck_err *ret)
@@ -156,11 +176,13 @@ is_plain(struct cli *cli, int argc, char **argv, ck_err *ret)
 		ck_buf_free(&b);
 		return true;
 	}
-	if (strcmp(word, "--help") == 0 || strcmp(word, "help") == 0) {
+	if (strcmp(word, "--help") != 0 && strcmp(word, "help") != 0)
+		return false;
+	if (argc > 2 && find_verb(argv[2]) == NULL)
+		*ret = no_verb(cli, argv[2]);
+	else
 		*ret = usage(cli, argc > 2 ? find_verb(argv[2]) : NULL);
-		return true;
-	}
-	return false;
+	return true;
 }
 
 static bool
@@ -178,6 +200,7 @@ main(int argc, char **argv)
 	struct cli cli;
 	const struct verb *verb;
 	ck_err r = CK_OK;
+	int at = 1;
 
 	memset(&cli, 0, sizeof(cli));
 	cli.verb = "start";
@@ -186,21 +209,24 @@ main(int argc, char **argv)
 		return ck_err_exit(CK_IO);
 	if (is_plain(&cli, argc, argv, &r))
 		goto out;
-	verb = argc > 1 ? find_verb(argv[1]) : NULL;
+	read_environment(&cli.say);
+	/* What every verb takes may also stand in front of it. */
+	if ((r = cli_options_before(&cli, argc, argv, &at)) != CK_OK)
+		goto out;
+	verb = at < argc ? find_verb(argv[at]) : NULL;
 	if (verb == NULL) {
-		r = ck_fail_set(&cli.fail, CK_USAGE, argc > 1 ? argv[1] : NULL,
-		    argc > 1 ? "is no command" : "a command is missing");
-		ck_fail_next(&cli.fail, "clankie-keys help lists them");
+		r = no_verb(&cli, at < argc ? argv[at] : NULL);
 		goto out;
 	}
 	cli.verb = verb->name;
-	if (asks_help(argc - 2, argv + 2)) {
+	argc -= at + 1;
+	argv += at + 1;
+	if (cli.help || asks_help(argc, argv)) {
 		r = usage(&cli, verb);
 		goto out;
 	}
-	read_environment(&cli.say);
 	if ((r = prepare(&cli, verb->heap)) == CK_OK)
-		r = verb->run(&cli, argc - 2, argv + 2);
+		r = verb->run(&cli, argc, argv);
 	if (r == CK_USAGE && cli.fail.next[0] == '\0')
 		ck_fail_next(&cli.fail, "usage: clankie-keys %s", verb->usage);
 out:

@@ -111,9 +111,10 @@ cli_options_of(const struct opt_of *all, size_t n, unsigned int sub,
 	return have;
 }
 
-ck_err
-cli_options(struct cli *cli, int argc, char **argv, const struct opt *opts,
-    size_t nopts, const char **words, size_t max, size_t *ret_words)
+/* The option word argv[*at], of the verb's own options or everybody's. */
+static ck_err
+take_word(struct cli *cli, const struct opt *opts, size_t nopts, int argc,
+    char **argv, int *at)
 {
 	const struct opt common[] = {
 		{ "--json", OPT_FLAG, &cli->json },
@@ -122,14 +123,43 @@ cli_options(struct cli *cli, int argc, char **argv, const struct opt *opts,
 		{ "--help", OPT_FLAG, &cli->help },
 		{ "--home", OPT_TEXT, &cli->say.keys_home },
 	};
+	const char *word = argv[*at], *value = strchr(word, '=');
+	size_t len = value == NULL ? strlen(word) : (size_t)(value - word);
+	const struct opt *opt = find_opt(opts, nopts, word, len);
+
+	if (opt == NULL)
+		opt = find_opt(common, sizeof(common) / sizeof(common[0]),
+		    word, len);
+	if (opt == NULL)
+		return ck_fail_set(&cli->fail, CK_USAGE, word,
+		    "is no option of this command");
+	return take(cli, opt, value == NULL ? NULL : value + 1, argc, argv,
+	    at);
+}
+
+ck_err
+cli_options_before(struct cli *cli, int argc, char **argv, int *ret_verb)
+{
+	int i = 1;
+	ck_err r;
+
+	for (; i < argc && argv[i][0] == '-'; i++)
+		if ((r = take_word(cli, NULL, 0, argc, argv, &i)) != CK_OK)
+			return r;
+	*ret_verb = i;
+	return CK_OK;
+}
+
+ck_err
+cli_options(struct cli *cli, int argc, char **argv, const struct opt *opts,
+    size_t nopts, const char **words, size_t max, size_t *ret_words)
+{
 	size_t n = 0;
 	bool ended = false;
 	ck_err r;
 
 	for (int i = 0; i < argc; i++) {
-		const char *word = argv[i], *value;
-		const struct opt *opt;
-		size_t len;
+		const char *word = argv[i];
 
 		if (!ended && strcmp(word, "--") == 0) {
 			ended = true;
@@ -142,17 +172,7 @@ cli_options(struct cli *cli, int argc, char **argv, const struct opt *opts,
 			words[n++] = word;
 			continue;
 		}
-		value = strchr(word, '=');
-		len = value == NULL ? strlen(word) : (size_t)(value - word);
-		opt = find_opt(opts, nopts, word, len);
-		if (opt == NULL)
-			opt = find_opt(common,
-			    sizeof(common) / sizeof(common[0]), word, len);
-		if (opt == NULL)
-			return ck_fail_set(&cli->fail, CK_USAGE, word,
-			    "is no option of this command");
-		r = take(cli, opt, value == NULL ? NULL : value + 1, argc,
-		    argv, &i);
+		r = take_word(cli, opts, nopts, argc, argv, &i);
 		if (r != CK_OK)
 			return r;
 	}

@@ -113,8 +113,14 @@ read_once(struct ck_auth *a, const struct ck_resolved *where,
 	int fd = -1;
 	ck_err r;
 
-	if ((r = ck_io_open_file(AT_FDCWD, where->path, NULL, CK_IO_OWNER,
-	    &fd, &st, fail)) != CK_OK)
+	r = ck_io_open_file(AT_FDCWD, where->path, NULL, CK_IO_OWNER, &fd, &st,
+	    fail);
+	/* It answered a moment ago: the credential was moved, or the keychain
+	 * is being replaced.  Resolving again tells. */
+	if (r == CK_NOSTORE)
+		return ck_fail_set(fail, CK_CHANGED, where->path,
+		    "disappeared while it was read");
+	if (r != CK_OK)
 		return r;
 	if ((r = ck_resolve(&place, NULL, &value, &again, fail)) != CK_OK)
 		goto out;

@@ -64,14 +64,20 @@ ck_broker_read(const struct ck_place *p, struct ck_secret *ret,
 	return r;
 }
 
-ck_err
-ck_broker_index(const struct ck_place *p, bool prune, bool *ret,
-    struct ck_fail *fail)
+/* How an index is edited: ck_index_with() or ck_index_without(). */
+typedef ck_err index_edit(const struct ck_secret *index, const char *account,
+    bool *ret_changed, struct ck_secret *ret);
+
+/* Change the index item, if there is one and store says so.  A stale entry is
+ * harmless, a broken index its owner's to mend. */
+static ck_err
+edit_index(const struct ck_place *p, index_edit *edit, bool store,
+    bool *ret_changed, struct ck_fail *fail)
 {
 	struct ck_login login = as_login(p);
-	struct ck_secret index = CK_SECRET_INIT, pruned = CK_SECRET_INIT;
+	struct ck_secret index = CK_SECRET_INIT, edited = CK_SECRET_INIT;
 	struct ck_login_item item = { p->service, CK_INDEX_ACCOUNT, NULL,
-	    &pruned };
+	    &edited };
 	bool changed = false;
 	ck_err r = CK_ABSENT;
 
@@ -79,26 +85,32 @@ ck_broker_index(const struct ck_place *p, bool prune, bool *ret,
 		r = ck_login_find(&login, p->service, CK_INDEX_ACCOUNT, &index,
 		    fail);
 	if (r == CK_ABSENT) {
-		*ret = false;
+		*ret_changed = false;
 		return CK_OK;
 	}
 	if (r != CK_OK)
 		return r;
-	r = ck_index_without(&index, p->account, &changed, &pruned);
-	/* A stale entry is harmless, a broken index its owner's to mend. */
-	if (r == CK_DAMAGED && prune)
+	r = edit(&index, p->account, &changed, &edited);
+	if (r == CK_DAMAGED && store)
 		r = CK_OK;
 	else if (r != CK_OK)
 		(void)ck_fail_set(fail, r, p->broker,
 		    "has an index item (%s / %s) that cannot be read",
 		    p->service, CK_INDEX_ACCOUNT);
-	else if (changed && prune)
+	else if (changed && store)
 		r = ck_login_update(&login, &item, &index, fail);
 	if (r == CK_OK)
-		*ret = changed;
+		*ret_changed = changed;
 	ck_secret_wipe(&index);
-	ck_secret_wipe(&pruned);
+	ck_secret_wipe(&edited);
 	return r;
+}
+
+ck_err
+ck_broker_index(const struct ck_place *p, bool prune, bool *ret,
+    struct ck_fail *fail)
+{
+	return edit_index(p, ck_index_without, prune, ret, fail);
 }
 
 ck_err
@@ -121,6 +133,61 @@ ck_broker_erase(const struct ck_place *p, const struct ck_secret *expected,
 	if ((i = ck_broker_index(p, true, &stale, fail)) != CK_OK)
 		return i;
 	return r;
+}
+
+static ck_err
+keychain_put(const struct ck_place *p, const struct ck_secret *value,
+    struct ck_fail *fail)
+{
+	struct ck_login login = as_login(p);
+	const struct ck_login_item item = { p->service, p->account, NULL,
+	    value };
+	struct ck_secret now = CK_SECRET_INIT;
+	bool same = false, changed;
+	ck_err r;
+
+	r = ck_login_find(&login, p->service, p->account, &now, fail);
+	if (r == CK_OK && (ck_format_same(p->format, value, &now,
+	    &same) != CK_OK || !same))
+		r = ck_fail_set(fail, CK_CHANGED, p->broker,
+		    "holds another %s / %s already", p->service, p->account);
+	ck_secret_wipe(&now);
+	if (r != CK_ABSENT)
+		return r;
+	if ((r = edit_index(p, ck_index_with, true, &changed,
+	    fail)) != CK_OK ||
+	    (r = ck_login_add(&login, &item, fail)) == CK_OK)
+		return r;
+	/* An index that names nothing says no more than it must. */
+	if (ck_login_find(&login, p->service, p->account, NULL,
+	    NULL) == CK_ABSENT)
+		(void)!edit_index(p, ck_index_without, true, &changed, NULL);
+	return r;
+}
+
+ck_err
+ck_broker_put(const struct ck_place *p, const struct ck_secret *value,
+    struct ck_broker_lock *lock, struct ck_fail *fail)
+{
+	ck_err r;
+
+	if (!is_keychain(p))
+		return ck_broker_file_put(p->broker, p->account, value, NULL,
+		    lock, fail);
+	if ((r = ck_broker_lock_touch(lock, fail)) != CK_OK)
+		return r;
+	return keychain_put(p, value, fail);
+}
+
+ck_err
+ck_broker_puttable(const struct ck_place *p, const struct ck_secret *value,
+    struct ck_fail *fail)
+{
+	ck_err r;
+
+	if ((r = ck_broker_writable(p, fail)) != CK_OK || is_keychain(p))
+		return r;
+	return ck_broker_file_puttable(p->broker, p->account, value, fail);
 }
 
 ck_err
@@ -149,11 +216,11 @@ ck_broker_writable(const struct ck_place *p, struct ck_fail *fail)
 	need = (unsigned long long)st.st_size + SPARE_BYTES;
 	if (fs.readonly)
 		r = ck_fail_set(fail, CK_READONLY, dir,
-		    "is on a read-only file system, so the old copy could "
-		    "not be erased");
+		    "is on a read-only file system, so %s could not be "
+		    "changed", ck_path_base(p->broker));
 	else if (faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS) != 0)
 		r = ck_fail_sys(fail, errno, dir,
-		    "erase the old copy in it");
+		    "replace the broker's file in it");
 	else if (fs.free < need)
 		r = ck_fail_set(fail, CK_NOSPACE, dir,
 		    "has %llu bytes free, and %llu are needed to rewrite %s",

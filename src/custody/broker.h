@@ -31,6 +31,24 @@ CK_MUST_USE ck_err ck_broker_erase(const struct ck_place *p,
     struct ck_fail *fail);
 
 /*
+ * Put the credential into the broker, which holds none, or the same value
+ * already (CK_CHANGED otherwise); a keychain broker's index, if it has one,
+ * names it first, as the broker itself writes.  The caller reads it back.  An
+ * error may leave the value there or not.
+ */
+CK_MUST_USE ck_err ck_broker_put(const struct ck_place *p,
+    const struct ck_secret *value, struct ck_broker_lock *lock,
+    struct ck_fail *fail);
+
+/*
+ * Would ck_broker_put() find anything to refuse?  Nothing is locked or
+ * written.  CK_UNSUPPORTED: the file broker holds JSON objects only, and only
+ * JSON that can be proved unchanged after an edit.
+ */
+CK_MUST_USE ck_err ck_broker_puttable(const struct ck_place *p,
+    const struct ck_secret *value, struct ck_fail *fail);
+
+/*
  * A keychain broker's index names the credential, which is taken to be gone.
  * prune: take that entry, and nothing else, out.  *ret tells whether it was
  * so.  Needs the broker's password (CK_LOCKED); false for a file broker.  An

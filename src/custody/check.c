@@ -23,6 +23,7 @@ ck_check(struct ck_place *p, const struct ck_check_how *how,
 	ck_check_places(&c);
 	ck_check_records(&c);
 	ck_check_broker_place(&c);
+	ck_check_aside(&c);
 	ck_check_dedicated(&c);
 	ck_check_stores(&c);
 	ck_check_rules(&c);

@@ -49,11 +49,13 @@ enum ck_finding_code {
 	CK_F_SYNCED_FOLDER,
 	CK_F_SECOND_CUSTODY,
 	CK_F_LEFTOVER,
+	CK_F_ASIDE,
 	CK_F_SECOND_LOGIN,
 	CK_F_SECOND_FILE,
 	CK_F_SECOND_DOTENV,
 	CK_F_OVERRIDE,
 	CK_F_SERVICE_ENVIRONMENT,
+	CK_F_OLD_WORKER,
 	CK_F_STALE_INDEX,
 	CK_F_REMAINING_SECRETS,
 	CK_F_RECORDS_MISSING,
@@ -133,7 +135,8 @@ void ck_check(struct ck_place *p, const struct ck_check_how *how,
 /*
  * Mend what is safe of what ck_check() found: rules made again from the
  * records, the auto-lock settings, the note of which file the keychain is,
- * what killed writers left, and a stale index entry.  Nothing is derived from
+ * what killed writers left, keychains that lie aside, and a stale index entry.
+ * Nothing is derived from
  * records that do not hold.  *ret_done tells what was done, and has a
  * CK_F_REPAIR_FAILED for what could not be.  CK_BUSY: another clankie-keys is
  * changing this custody; CK_REFUSED: in a worker pane.

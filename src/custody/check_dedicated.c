@@ -114,7 +114,7 @@ sealed(const struct ck_check *c, const struct ck_secret *key,
 	*ret_code = CK_F_SEAL_BROKEN;
 	if ((r = ck_records_begin(c->v.rec, fail)) != CK_OK)
 		return r;
-	if ((r = ck_seal_check(c->p, c->v.rec, key, fail)) == CK_OK &&
+	if ((r = ck_seal_rows(c->p, c->v.rec, key, fail)) == CK_OK &&
 	    c->v.known) {
 		*ret_code = CK_F_GENERATION_BEHIND;
 		r = ck_seal_value(c->p, c->v.rec, key, value, fail);
@@ -156,10 +156,15 @@ static void
 inside(struct ck_check *c, const struct ck_secret *password)
 {
 	struct ck_secret value = CK_SECRET_INIT, key = CK_SECRET_INIT;
+	struct ck_secret other = CK_SECRET_INIT;
 	struct ck_fail fail = CK_FAIL_INIT;
 	ck_err r;
 
 	r = ck_dedicated_read_both(c->p, password, &value, &key, &fail);
+	/* While the keychain is being replaced another one may be right. */
+	if (r == CK_LOCKED && (r = ck_dedicated_look(c->p, &other, &value,
+	    &key, &fail)) == CK_OK)
+		password = &other;
 	if (r == CK_OK && !c->how->startup)
 		r = ck_dedicated_prove(c->p, c->p->keychain, password, NULL,
 		    &fail);
@@ -167,6 +172,7 @@ inside(struct ck_check *c, const struct ck_secret *password)
 		seal(c, &key, &value);
 	else
 		unread(c, r, &fail);
+	ck_secret_wipe(&other);
 	ck_secret_wipe(&value);
 	ck_secret_wipe(&key);
 }

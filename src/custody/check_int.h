@@ -31,6 +31,15 @@ void ck_check_stores(struct ck_check *c);
 /* Rules on disk and the sandbox that uses them. */
 void ck_check_rules(struct ck_check *c);
 
+/* Keychains that lie aside and belong to no operation under way. */
+void ck_check_aside(struct ck_check *c);
+/* Each of them: PREFIXNONCE in p's directory, which v has open. */
+typedef void (*ck_aside_cb)(void *arg, const char *prefix,
+    const char *nonce);
+CK_MUST_USE ck_err ck_check_asides(const struct ck_place *p,
+    const struct ck_view *v, ck_aside_cb cb, void *arg,
+    struct ck_fail *fail);
+
 /* Where killed writers leave files, for check and its repair. */
 struct ck_leftover {
 	const char *dir;              /* p's, or unlock_dir */

@@ -60,6 +60,8 @@ static const struct ck_finding_info table[CK_F_COUNT] = {
 	    "is not yours" },
 	[CK_F_LEFTOVER] = { "leftover-temporary", CK_SEV_WARNING,
 	    "clankie-keys check --repair" },
+	[CK_F_ASIDE] = { "leftover-keychain", CK_SEV_WARNING,
+	    "clankie-keys check --repair" },
 	[CK_F_SECOND_LOGIN] = { "second-bearer-login", CK_SEV_ERROR,
 	    "find the program that wrote it, then remove the item in "
 	    "Keychain Access" },
@@ -71,6 +73,8 @@ static const struct ck_finding_info table[CK_F_COUNT] = {
 	    "unset CLANKIE_OPERATOR_TOKEN" },
 	[CK_F_SERVICE_ENVIRONMENT] = { "service-environment", CK_SEV_WARNING,
 	    "start that process again without CLANKIE_OPERATOR_TOKEN" },
+	[CK_F_OLD_WORKER] = { "worker-before-migration", CK_SEV_WARNING,
+	    "end it and start it again, then clankie-keys rotate" },
 	[CK_F_STALE_INDEX] = { "stale-index", CK_SEV_WARNING,
 	    "clankie-keys check --repair --login-password-fd N" },
 	[CK_F_REMAINING_SECRETS] = { "remaining-secrets", CK_SEV_INFO,

@@ -50,7 +50,9 @@ not_there(struct ck_check *c)
 
 	if (c->v.journal_open)
 		return;   /* journal-open says it */
-	r = ck_unlock_place_exists(c->p, &there, &fail);
+	/* With the keychain there it is another credential's. */
+	r = c->file_there ? CK_NOSTORE :
+	    ck_unlock_place_exists(c->p, &there, &fail);
 	if (r == CK_OK && there) {
 		ck_finding_add(c->out, CK_F_DEDICATED_MISSING, c->p->keychain,
 		    NULL, "is missing, but its unlock password is stored: the "
@@ -93,19 +95,22 @@ journal(struct ck_check *c)
 {
 	/* The verbs that finish what they began.  What else stands there was
 	 * written by a newer program, or by nobody who should. */
-	static const char *const verbs[] = { "migrate", "rotate" };
+	static const char *const verbs[] = {
+		"migrate", "rotate", "rotate --keychain", "restore",
+		"reset --confirm"
+	};
 	const struct ck_rec_journal *j = &c->v.journal;
-	char next[128] = "";
+	bool whole = j->credential[0] == '\0';
+	char next[CK_VIEW_COMMAND_SIZE] = "";
 
 	if (!c->v.journal_open)
 		return;
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
 		if (strcmp(j->operation, verbs[i]) == 0)
-			(void)snprintf(next, sizeof(next),
-			    "clankie-keys %s %s", verbs[i], j->credential);
+			ck_view_command(j, next);
 	ck_finding_add(c->out, CK_F_JOURNAL_OPEN, c->p->dir, next,
-	    "%s of %s, begun %s, is under way or was interrupted at step %d",
-	    j->operation, j->credential, j->at, j->step);
+	    "%s%s%s, begun %s, is under way or was interrupted at step %d",
+	    j->operation, whole ? "" : " of ", j->credential, j->at, j->step);
 }
 
 struct ranks {

@@ -10,6 +10,7 @@
 #include "custody/broker.h"
 #include "custody/dedicated.h"
 #include "custody/preflight.h"
+#include "custody/resolve.h"
 #include "custody/rules.h"
 #include "custody/seal.h"
 
@@ -200,6 +201,40 @@ prune(struct repair *m)
 		    "the entry %s taken out of its index", m->p->account);
 }
 
+static void
+discard(void *arg, const char *prefix, const char *nonce)
+{
+	struct repair *m = arg;
+	char path[CK_PATH_MAX] = "";
+	struct ck_fail fail = CK_FAIL_INIT;
+	ck_err r;
+
+	if ((r = ck_path_format(path, &fail, "%s/%s%s", m->p->dir, prefix,
+	    nonce)) == CK_OK &&
+	    (r = ck_dedicated_discard(m->p, m->v.dirfd, prefix, nonce,
+	    &fail)) == CK_OK)
+		ck_finding_add(m->done, CK_F_ASIDE, path, NULL, "removed");
+	else
+		failed(m, r, &fail);
+}
+
+/* Only beside a keychain that can be opened and is what the records tell of:
+ * what lies aside might be all there is. */
+static void
+aside(struct repair *m)
+{
+	struct ck_secret value = CK_SECRET_INIT;
+	struct ck_fail fail = CK_FAIL_INIT;
+	ck_err r;
+
+	r = ck_resolve(m->p, NULL, &value, NULL, &fail);
+	ck_secret_wipe(&value);
+	if (r == CK_OK)
+		r = ck_check_asides(m->p, &m->v, discard, m, &fail);
+	if (r != CK_OK)
+		failed(m, r, &fail);
+}
+
 /* Everything that was found and can be mended, the custody's lock held. */
 static void
 mend(struct repair *m)
@@ -213,7 +248,8 @@ mend(struct repair *m)
 
 	if (wanted(m, CK_F_LEFTOVER))
 		sweep(m);
-	if (!write_rules && !write_file && !wanted(m, CK_F_STALE_INDEX))
+	if (!write_rules && !write_file && !wanted(m, CK_F_STALE_INDEX) &&
+	    !wanted(m, CK_F_ASIDE))
 		return;
 	if ((r = ck_view_open(m->p, CK_REC_WRITE, &m->v, &fail)) != CK_OK) {
 		failed(m, r, &fail);
@@ -231,6 +267,8 @@ mend(struct repair *m)
 		keychain(m);
 	if (wanted(m, CK_F_STALE_INDEX))
 		prune(m);
+	if (wanted(m, CK_F_ASIDE))
+		aside(m);
 }
 
 /* Is there anything among it that this file knows how to mend? */
@@ -240,7 +278,7 @@ mendable(const struct ck_findings *found)
 	static const enum ck_finding_code codes[] = {
 		CK_F_LEFTOVER, CK_F_RULES_MISSING, CK_F_RULES_DIFFER,
 		CK_F_SETTINGS_CHANGED, CK_F_DEDICATED_REPLACED,
-		CK_F_STALE_INDEX
+		CK_F_STALE_INDEX, CK_F_ASIDE
 	};
 
 	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
@@ -267,7 +305,7 @@ ck_check_repair(struct ck_place *p, const struct ck_findings *found,
 		failed(&m, r, &why);
 		return CK_OK;
 	}
-	if ((r = ck_view_lock(p, dirfd, &lock, fail)) == CK_OK)
+	if ((r = ck_place_lock(p, dirfd, &lock, fail)) == CK_OK)
 		mend(&m);
 	ck_secret_wipe(&m.password);
 	ck_view_close(&m.v);

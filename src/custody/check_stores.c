@@ -84,32 +84,99 @@ dotenvs(struct ck_check *c)
 		ck_finding_fail(c->out, CK_F_NOT_JUDGED, r, &fail);
 }
 
+/* More than these are counted and not named. */
+#define PROCESSES_SHOWN 16
+
+struct processes {
+	struct ck_check *c;
+	size_t n;
+	char migrated[CK_CLOCK_ISO_SIZE];
+};
+
+/* The next one's place, or what says that there are more; false when that has
+ * been said. */
+static bool
+next_process(struct processes *k, const struct ck_environ_process *process,
+    char ret[64])
+{
+	k->n++;
+	if (k->n <= PROCESSES_SHOWN)
+		(void)snprintf(ret, 64, "process %ld", (long)process->pid);
+	else
+		(void)snprintf(ret, 64, "further processes");
+	return k->n <= PROCESSES_SHOWN + 1;
+}
+
+static void
+overridden(void *arg, const struct ck_environ_process *process)
+{
+	struct processes *k = arg;
+	char place[64];
+
+	if (next_process(k, process, place))
+		ck_finding_add(k->c->out, CK_F_SERVICE_ENVIRONMENT, place,
+		    NULL, "was started with " OVERRIDE ", which goes before "
+		    "every store");
+}
+
+static void
+old_worker(void *arg, const struct ck_environ_process *process)
+{
+	struct processes *k = arg;
+	char began[CK_CLOCK_ISO_SIZE], place[64];
+
+	ck_clock_iso(process->started, began);
+	/* ISO dates compare as text. */
+	if (process->started != 0 && strcmp(began, k->migrated) > 0)
+		return;
+	if (next_process(k, process, place))
+		ck_finding_add(k->c->out, CK_F_OLD_WORKER, place, NULL,
+		    "is a worker that runs since %s, before the migration at "
+		    "%s: it may have read the bearer, and no rules hold it",
+		    process->started != 0 ? began : "an unknown time",
+		    k->migrated);
+}
+
+static ck_err
+migration(void *arg, const struct ck_rec_event *row)
+{
+	struct processes *k = arg;
+
+	if (strcmp(row->what, "migrated") == 0)
+		memcpy(k->migrated, row->at, sizeof(k->migrated));
+	return CK_OK;
+}
+
+static void
+scan(struct ck_check *c, const char *name, ck_environ_cb cb,
+    struct processes *k, size_t *ret_unseen)
+{
+	struct ck_fail fail = CK_FAIL_INIT;
+	ck_err r;
+
+	*ret_unseen = 0;
+	if ((r = ck_environ_scan(name, cb, k, ret_unseen, &fail)) != CK_OK)
+		ck_finding_fail(c->out, r == CK_UNSUPPORTED ?
+		    CK_F_NOT_CHECKED : CK_F_NOT_JUDGED, r, &fail);
+}
+
 static void
 processes(struct ck_check *c)
 {
-	struct ck_environ e;
-	struct ck_fail fail = CK_FAIL_INIT;
-	char place[64];
-	ck_err r;
+	struct processes services = { c, 0, "" }, workers = { c, 0, "" };
+	size_t unseen, again;
 
-	if ((r = ck_environ_scan(OVERRIDE, &e, &fail)) != CK_OK) {
-		ck_finding_fail(c->out, r == CK_UNSUPPORTED ?
-		    CK_F_NOT_CHECKED : CK_F_NOT_JUDGED, r, &fail);
-		return;
-	}
-	for (size_t i = 0; i < e.n; i++) {
-		(void)snprintf(place, sizeof(place), "process %ld",
-		    (long)e.pid[i]);
-		ck_finding_add(c->out, CK_F_SERVICE_ENVIRONMENT, place, NULL,
-		    "was started with " OVERRIDE ", which goes before every "
-		    "store%s", i + 1 == e.n && e.more > 0 ?
-		    ", and so were others" : "");
-	}
-	if (e.unseen > 0)
+	scan(c, OVERRIDE, overridden, &services, &unseen);
+	if (unseen > 0)
 		ck_finding_add(c->out, CK_F_NOT_CHECKED, "/proc",
 		    "look at them yourself, or end them", "%zu process%s of "
-		    "yours %s not show what the environment holds", e.unseen,
-		    e.unseen == 1 ? "" : "es", e.unseen == 1 ? "does" : "do");
+		    "yours %s not show what the environment holds", unseen,
+		    unseen == 1 ? "" : "es", unseen == 1 ? "does" : "do");
+	/* Records that cannot be read have a finding of their own. */
+	if (c->in_charge && c->viewed && c->v.rec != NULL &&
+	    ck_records_event_each(c->v.rec, migration, &workers,
+	    NULL) == CK_OK && workers.migrated[0] != '\0')
+		scan(c, CK_MARKER_DEFAULT, old_worker, &workers, &again);
 }
 
 static void
@@ -202,8 +269,10 @@ ck_check_stores(struct ck_check *c)
 {
 	/* Between the steps of a migration or a way back the broker's copy is
 	 * no second bearer; journal-open says what goes on. */
+	const char *operation = c->v.journal.operation;
 	bool moving = c->viewed && c->v.journal_open &&
-	    strcmp(c->v.journal.operation, "rotate") != 0;
+	    (strcmp(operation, "migrate") == 0 ||
+	    strcmp(operation, "restore") == 0);
 
 	environment(c);
 	if (!c->in_charge)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Making, proving, installing and reading the dedicated keychain. */
-#include "custody/dedicated.h"
+#include "custody/dedicated_int.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -18,34 +18,44 @@
 #include "keychain/keychain.h"
 #include "store/login.h"
 
-#define DEDICATED_RULES (CK_IO_OWNER | CK_IO_PRIVATE | CK_IO_ONELINK)
-#define SEAL_KEY_BYTES 32
-#define ITEM_LABEL_FORMAT "clankie-keys: %s"
-#define ITEM_LABEL_SIZE 128
+#define ITEM_LABEL_FORMAT CK_ITEM_LABEL "%s"
 
 static ck_err
-scratch_names(const struct ck_place *p, const char *nonce,
+aside_names(const struct ck_place *p, const char *prefix, const char *nonce,
     char name[CK_PATH_MAX], char path[CK_PATH_MAX], struct ck_fail *fail)
 {
 	ck_err r;
 
-	if ((r = ck_path_format(name, fail, CK_SCRATCH_PREFIX "%s",
-	    nonce)) != CK_OK)
+	if ((r = ck_path_format(name, fail, "%s%s", prefix, nonce)) != CK_OK)
 		return r;
 	return ck_path_join(p->dir, name, path, fail);
 }
 
 ck_err
-ck_dedicated_discard(const struct ck_place *p, int dirfd, const char *nonce,
-    struct ck_fail *fail)
+ck_dedicated_scratch(const struct ck_place *p, const char *nonce,
+    char ret[CK_PATH_MAX], struct ck_fail *fail)
+{
+	char name[CK_PATH_MAX], path[CK_PATH_MAX];
+	ck_err r;
+
+	if ((r = aside_names(p, CK_SCRATCH_PREFIX, nonce, name, path,
+	    fail)) != CK_OK)
+		return r;
+	return ck_path_join(path, CK_KEYCHAIN_FILE, ret, fail);
+}
+
+ck_err
+ck_dedicated_discard(const struct ck_place *p, int dirfd, const char *prefix,
+    const char *nonce, struct ck_fail *fail)
 {
 	char name[CK_PATH_MAX], path[CK_PATH_MAX];
 	struct dirent *entry;
 	DIR *dir;
-	int fd = -1, sys;
+	int fd = -1, sys = 0;
 	ck_err r;
 
-	if ((r = scratch_names(p, nonce, name, path, fail)) != CK_OK)
+	if ((r = aside_names(p, prefix, nonce, name, path,
+	    fail)) != CK_OK)
 		return r;
 	r = ck_io_open_dir(dirfd, name, path, CK_IO_OWNER, &fd, NULL, fail);
 	if (r == CK_NOSTORE)
@@ -58,23 +68,26 @@ ck_dedicated_discard(const struct ck_place *p, int dirfd, const char *nonce,
 		return ck_fail_sys(fail, sys, path, "list it");
 	}
 	/* Only files that this program or the engine put there: flat. */
-	while ((entry = readdir(dir)) != NULL) {
+	while (sys == 0 && (entry = readdir(dir)) != NULL) {
 		if (strcmp(entry->d_name, ".") == 0 ||
 		    strcmp(entry->d_name, "..") == 0)
 			continue;
 		if (unlinkat(fd, entry->d_name, 0) != 0)
-			break;
+			sys = errno;
 	}
 	(void)closedir(dir);
-	if (unlinkat(dirfd, name, AT_REMOVEDIR) != 0)
-		return ck_fail_sys(fail, errno, path, "remove it");
+	if (sys == 0 && unlinkat(dirfd, name, AT_REMOVEDIR) != 0)
+		sys = errno;
+	if (sys != 0)
+		return ck_fail_sys(fail, sys, path, "remove it");
 	return ck_io_sync(dirfd, p->dir, fail);
 }
 
-static void
-item_label(const struct ck_place *p, char ret[ITEM_LABEL_SIZE])
+void
+ck_dedicated_label(const struct ck_place *p,
+    char ret[CK_DEDICATED_LABEL_SIZE])
 {
-	(void)snprintf(ret, ITEM_LABEL_SIZE, ITEM_LABEL_FORMAT,
+	(void)snprintf(ret, CK_DEDICATED_LABEL_SIZE, ITEM_LABEL_FORMAT,
 	    p->credential);
 }
 
@@ -84,47 +97,41 @@ ck_dedicated_build(const struct ck_place *p, int dirfd, const char *nonce,
     struct ck_fail *fail)
 {
 	char name[CK_PATH_MAX], path[CK_PATH_MAX], file[CK_PATH_MAX];
-	char label[ITEM_LABEL_SIZE];
-	struct ck_secret seal = CK_SECRET_INIT;
-	struct ck_login login = { file, password, CK_WAIT_MS };
-	struct ck_login_item items[2] = {
-		{ p->service, p->account, label, value },
-		{ CK_OWN_SERVICE, CK_SEAL_ACCOUNT, NULL, &seal },
-	};
+	char label[CK_DEDICATED_LABEL_SIZE];
+	const struct ck_login login = { file, password, CK_WAIT_MS };
+	const struct ck_login_item item = { p->service, p->account, label,
+	    value };
 	int fd = -1;
 	ck_err r;
 
-	if ((r = scratch_names(p, nonce, name, path, fail)) != CK_OK ||
+	if ((r = aside_names(p, CK_SCRATCH_PREFIX, nonce, name, path,
+	    fail)) != CK_OK ||
 	    (r = ck_path_join(path, CK_KEYCHAIN_FILE, file, fail)) != CK_OK ||
-	    (r = ck_dedicated_discard(p, dirfd, nonce, fail)) != CK_OK)
-		return r;
-	item_label(p, label);
-	if ((r = ck_secret_random(SEAL_KEY_BYTES, &seal)) != CK_OK)
-		return ck_fail_set(fail, r, NULL, "no seal key can be made");
-	if ((r = ck_io_make_dir(dirfd, name, path, 0700, fail)) != CK_OK)
-		goto out;
-	if ((r = ck_login_create(&login, CK_DEDICATED_IDLE, items, 2,
+	    (r = ck_dedicated_discard(p, dirfd, CK_SCRATCH_PREFIX, nonce,
 	    fail)) != CK_OK)
-		goto out;
+		return r;
+	ck_dedicated_label(p, label);
+	if ((r = ck_io_make_dir(dirfd, name, path, 0700, fail)) != CK_OK ||
+	    (r = ck_login_create(&login, CK_DEDICATED_IDLE, &item, 1,
+	    fail)) != CK_OK ||
+	    (r = ck_dedicated_seal_add(file, password, fail)) != CK_OK)
+		return r;
 	/* The rename that follows must not reach the disk before this. */
-	if ((r = ck_io_open_dir(dirfd, name, path, DEDICATED_RULES, &fd, NULL,
+	if ((r = ck_io_open_dir(dirfd, name, path, CK_DEDICATED_RULES, &fd, NULL,
 	    fail)) == CK_OK)
 		r = ck_io_sync(fd, path, fail);
-out:
 	ck_io_close(&fd);
-	ck_secret_wipe(&seal);
 	return r;
 }
 
-/* Open and unlock a dedicated file. */
-static ck_err
-open_unlocked(const char *path, const struct ck_secret *password,
+ck_err
+ck_dedicated_open(const char *path, const struct ck_secret *password,
     struct kc **ret, struct ck_fail *fail)
 {
 	struct kc *kc = NULL;
 	ck_err r;
 
-	if ((r = kc_open(path, DEDICATED_RULES, &kc, fail)) != CK_OK)
+	if ((r = kc_open(path, CK_DEDICATED_RULES, &kc, fail)) != CK_OK)
 		return r;
 	if ((r = kc_unlock(kc, password, fail)) == CK_LOCKED) {
 		(void)ck_fail_set(fail, r, path,
@@ -141,24 +148,54 @@ open_unlocked(const char *path, const struct ck_secret *password,
 	return CK_OK;
 }
 
-/* The attributes of our item: version 0x100 does not authenticate them. */
+/* The label is the one attribute by which the item was not found; version
+ * 0x100 authenticates none. */
 static ck_err
-names_are_ours(const struct ck_place *p, struct kc *kc,
-    const struct kc_record *rec, struct ck_fail *fail)
+is_ours(struct kc *kc, const struct kc_record *rec, const char *label,
+    const char *service, const char *account, struct ck_fail *fail)
 {
-	char label[ITEM_LABEL_SIZE];
 	struct kc_value v;
 	ck_err r;
 
-	item_label(p, label);
+	if (!kc_item_is_encrypted(rec))
+		return ck_fail_set(fail, CK_DAMAGED, kc_path(kc),
+		    "holds %s / %s in the clear: it was not put there by "
+		    "clankie-keys", service, account);
 	if ((r = kc_db_value(kc_db(kc), rec, KC_ATTR_LABEL, &v,
 	    fail)) != CK_OK)
 		return r;
 	if (!v.present || !ck_span_equal(v.bytes, CK_SPAN_TEXT(label)))
-		return ck_fail_set(fail, CK_DAMAGED, p->keychain,
+		return ck_fail_set(fail, CK_DAMAGED, kc_path(kc),
 		    "the label of the item %s / %s is not the one that was "
-		    "written", p->service, p->account);
+		    "written", service, account);
 	return CK_OK;
+}
+
+ck_err
+ck_dedicated_item(struct kc *kc, const char *service, const char *account,
+    const char *label, struct kc_record *ret, struct ck_fail *fail)
+{
+	ck_err r;
+
+	r = kc_find(kc, CK_SPAN_TEXT(service), CK_SPAN_TEXT(account), ret,
+	    fail);
+	if (r == CK_ABSENT)
+		return ck_fail_set(fail, CK_DAMAGED, kc_path(kc),
+		    "has lost its item %s / %s", service, account);
+	return r != CK_OK ? r : is_ours(kc, ret, label, service, account,
+	    fail);
+}
+
+/* The credential's own item. */
+static ck_err
+find_item(const struct ck_place *p, struct kc *kc, struct kc_record *ret,
+    struct ck_fail *fail)
+{
+	char label[CK_DEDICATED_LABEL_SIZE];
+
+	ck_dedicated_label(p, label);
+	return ck_dedicated_item(kc, p->service, p->account, label, ret,
+	    fail);
 }
 
 static ck_err
@@ -169,12 +206,7 @@ read_item(const struct ck_place *p, struct kc *kc, struct ck_secret *ret,
 	struct kc_record rec;
 	ck_err r;
 
-	r = kc_find(kc, CK_SPAN_TEXT(p->service), CK_SPAN_TEXT(p->account),
-	    &rec, fail);
-	if (r == CK_ABSENT)
-		return ck_fail_set(fail, CK_DAMAGED, kc_path(kc),
-		    "has lost its item %s / %s", p->service, p->account);
-	if (r != CK_OK || (r = names_are_ours(p, kc, &rec, fail)) != CK_OK ||
+	if ((r = find_item(p, kc, &rec, fail)) != CK_OK ||
 	    (r = kc_item_secret(kc, &rec, &value, fail)) != CK_OK)
 		return r;
 	if ((r = ck_format_check(p->format, &value)) != CK_OK)
@@ -197,7 +229,7 @@ ck_dedicated_prove(const struct ck_place *p, const char *path,
 	size_t keys = 0;
 	ck_err r;
 
-	if ((r = open_unlocked(path, password, &kc, fail)) != CK_OK)
+	if ((r = ck_dedicated_open(path, password, &kc, fail)) != CK_OK)
 		return r;
 	if ((r = kc_verify(kc, &keys, fail)) != CK_OK ||
 	    (r = read_item(p, kc, &value, fail)) != CK_OK)
@@ -219,7 +251,8 @@ ck_dedicated_install(const struct ck_place *p, int dirfd, const char *nonce,
 	int sys;
 	ck_err r;
 
-	if ((r = scratch_names(p, nonce, name, path, fail)) != CK_OK)
+	if ((r = aside_names(p, CK_SCRATCH_PREFIX, nonce, name, path,
+	    fail)) != CK_OK)
 		return r;
 	sys = ck_platform_rename_new(dirfd, name, dirfd, CK_OPERATOR_DIR);
 	if (sys == EEXIST || sys == ENOTEMPTY)
@@ -231,20 +264,22 @@ ck_dedicated_install(const struct ck_place *p, int dirfd, const char *nonce,
 	return ck_io_sync(dirfd, p->dir, fail);
 }
 
-static ck_err
-read_seal_key(struct kc *kc, struct ck_secret *ret, struct ck_fail *fail)
+ck_err
+ck_dedicated_retire(const struct ck_place *p, int dirfd, const char *nonce,
+    struct ck_fail *fail)
 {
-	struct kc_record rec;
+	char name[CK_PATH_MAX], path[CK_PATH_MAX];
+	int sys;
 	ck_err r;
 
-	r = kc_find(kc, CK_SPAN_TEXT(CK_OWN_SERVICE),
-	    CK_SPAN_TEXT(CK_SEAL_ACCOUNT), &rec, fail);
-	if (r == CK_ABSENT)
-		return ck_fail_set(fail, CK_DAMAGED, kc_path(kc),
-		    "has lost its seal key");
-	if (r != CK_OK)
+	if ((r = aside_names(p, CK_RESTORED_PREFIX, nonce, name, path,
+	    fail)) != CK_OK)
 		return r;
-	return kc_item_secret(kc, &rec, ret, fail);
+	sys = ck_platform_rename_new(dirfd, CK_OPERATOR_DIR, dirfd, name);
+	if (sys != 0 && sys != ENOENT)
+		return ck_fail_sys(fail, sys, p->operator_dir,
+		    "take the keychain out of its place");
+	return ck_io_sync(dirfd, p->dir, fail);
 }
 
 ck_err
@@ -256,12 +291,13 @@ ck_dedicated_read_both(const struct ck_place *p,
 	struct kc *kc = NULL;
 	ck_err r;
 
-	if ((r = open_unlocked(p->keychain, password, &kc, fail)) != CK_OK)
+	if ((r = ck_dedicated_open(p->keychain, password, &kc, fail)) != CK_OK)
 		return r;
 	if (ret_value != NULL &&
 	    (r = read_item(p, kc, &value, fail)) != CK_OK)
 		goto out;
-	if (ret_key != NULL && (r = read_seal_key(kc, &key, fail)) != CK_OK)
+	if (ret_key != NULL &&
+	    (r = ck_dedicated_seal_read(kc, &key, fail)) != CK_OK)
 		goto out;
 	if (ret_value != NULL)
 		ck_secret_move(ret_value, &value);
@@ -288,19 +324,10 @@ ck_dedicated_names(const struct ck_place *p, struct ck_fail *fail)
 	struct kc *kc = NULL;
 	ck_err r;
 
-	if ((r = kc_open(p->keychain, DEDICATED_RULES, &kc, fail)) != CK_OK)
+	if ((r = kc_open(p->keychain, CK_DEDICATED_RULES, &kc, fail)) != CK_OK)
 		return r;
-	r = kc_find(kc, CK_SPAN_TEXT(p->service), CK_SPAN_TEXT(p->account),
-	    &rec, fail);
-	if (r == CK_ABSENT)
-		r = ck_fail_set(fail, CK_DAMAGED, kc_path(kc),
-		    "has lost its item %s / %s", p->service, p->account);
-	if (r == CK_OK && (r = names_are_ours(p, kc, &rec, fail)) == CK_OK)
-		r = kc_find(kc, CK_SPAN_TEXT(CK_OWN_SERVICE),
-		    CK_SPAN_TEXT(CK_SEAL_ACCOUNT), &rec, fail);
-	if (r == CK_ABSENT)
-		r = ck_fail_set(fail, CK_DAMAGED, kc_path(kc),
-		    "has lost its seal key");
+	if ((r = find_item(p, kc, &rec, fail)) == CK_OK)
+		r = ck_dedicated_seal_find(kc, &rec, fail);
 	kc_close(&kc);
 	return r;
 }
@@ -312,7 +339,7 @@ ck_dedicated_relock(const struct ck_place *p,
 	struct kc *kc = NULL;
 	ck_err r;
 
-	if ((r = kc_open_write(p->keychain, DEDICATED_RULES, CK_WAIT_MS, &kc,
+	if ((r = kc_open_write(p->keychain, CK_DEDICATED_RULES, CK_WAIT_MS, &kc,
 	    fail)) != CK_OK)
 		return r;
 	if ((r = kc_unlock(kc, password, fail)) == CK_OK &&

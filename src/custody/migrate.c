@@ -3,9 +3,11 @@
 #include "custody/migrate.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/bytes.h"
 #include "base/io.h"
 #include "custody/migrate_int.h"
 #include "custody/rules.h"
@@ -29,6 +31,7 @@ run_init(struct ck_migrate_run *run, struct ck_place *p,
 static void
 run_done(struct ck_migrate_run *run)
 {
+	ck_secret_wipe(&run->key);
 	ck_secret_wipe(&run->password);
 	ck_preflight_done(&run->pf);
 	ck_view_close(&run->v);
@@ -42,16 +45,16 @@ all_done(const struct ck_view *v)
 	return !v->journal_open && ck_view_is_dedicated(v);
 }
 
-/* The dedicated keychain of this version holds one credential. */
+/* One item has one name. */
 static ck_err
 not_another(const struct ck_view *v, const struct ck_place *p,
     struct ck_fail *fail)
 {
-	if (v->known || v->rec == NULL || !v->dedicated)
+	if (v->known || !v->item)
 		return CK_OK;
-	return ck_fail_set(fail, CK_UNSUPPORTED, p->keychain,
-	    "holds another credential, and one is all that this version "
-	    "keeps there, so %s stays where it is", p->credential);
+	return ck_fail_set(fail, CK_REFUSED, p->keychain,
+	    "has an item %s / %s already, or one that is called %s",
+	    p->service, p->account, p->credential);
 }
 
 /* Every reader asks for the operator's bearer by its own name. */
@@ -59,6 +62,10 @@ static ck_err
 named_rightly(const struct ck_view *v, const struct ck_place *p,
     struct ck_fail *fail)
 {
+	if (strcmp(p->service, CK_OWN_SERVICE) == 0)
+		return ck_fail_set(fail, CK_USAGE, p->credential,
+		    "cannot be an item of the service %s, which is for our "
+		    "own", CK_OWN_SERVICE);
 	if (v->known || p->format != CK_FORMAT_OPERATOR_BEARER ||
 	    strcmp(p->credential, CK_OPERATOR_NAME) == 0)
 		return CK_OK;
@@ -85,13 +92,18 @@ preflight(struct ck_migrate_run *run, struct ck_fail *fail)
 		memcpy(run->nonce, run->v.journal.nonce, sizeof(run->nonce));
 	if ((r = ck_preflight_places(p, fail)) != CK_OK)
 		return r;
-	/* Once the new keychain has its name the broker may be empty. */
-	if (run->v.dedicated)
+	/* Once the item is where it belongs the broker may be empty. */
+	run->in_place = run->v.dedicated && ck_view_is_dedicated(&run->v);
+	run->joins = run->v.dedicated && !run->in_place;
+	if (run->in_place)
 		return CK_OK;
+	if (run->joins && (r = ck_migrate_may_join(run, fail)) != CK_OK)
+		return r;
 	if ((r = ck_preflight_clankie(p, &run->v, run->how->honours, &run->pf,
 	    fail)) != CK_OK)
 		return r;
-	if (!run->resumed && (r = ck_preflight_password(p, fail)) != CK_OK)
+	if (!run->resumed && !run->joins &&
+	    (r = ck_preflight_password(p, fail)) != CK_OK)
 		return r;
 	return ck_preflight_copies(p, run->how->checkouts,
 	    run->how->ncheckouts, &run->pf, fail);
@@ -115,7 +127,7 @@ look_again(struct ck_migrate_run *run, ck_err first, struct ck_fail *fail)
 	if (r != CK_OK || run->v.dirfd < 0 ||
 	    fstatat(run->v.dirfd, CK_LOCK_FILE, &st, AT_SYMLINK_NOFOLLOW) != 0)
 		return first;
-	r = ck_view_lock(run->p, run->v.dirfd, &lock, &other);
+	r = ck_place_lock(run->p, run->v.dirfd, &lock, &other);
 	if (r == CK_OK) {
 		ck_view_close(&run->v);
 		r = ck_view_open(run->p, CK_REC_READ, &run->v, &other);
@@ -145,7 +157,7 @@ take_locks(struct ck_migrate_run *run, struct ck_fail *fail)
 	ck_view_close(&run->v);
 	if ((r = ck_place_open_dir(p, &run->v.dirfd, fail)) != CK_OK)
 		return r;
-	if ((r = ck_view_lock(p, run->v.dirfd, &run->lockfd, fail)) != CK_OK)
+	if ((r = ck_place_lock(p, run->v.dirfd, &run->lockfd, fail)) != CK_OK)
 		return r;
 	ck_view_close(&run->v);
 	if ((r = ck_view_open(p, CK_REC_WRITE, &run->v, fail)) != CK_OK)
@@ -159,22 +171,65 @@ take_locks(struct ck_migrate_run *run, struct ck_fail *fail)
 	return preflight(run, fail);
 }
 
+struct unasked {
+	const struct ck_migrate_how *how;
+	struct ck_buf names;
+};
+
+static ck_err
+name_one(void *arg, const struct ck_rec_principal *who)
+{
+	struct unasked *u = arg;
+
+	if (strcmp(who->honours, "yes") != 0 &&
+	    !(u->how->honours && ck_migrate_promised(who->id)))
+		ck_buf_format(&u->names, "%s%s", u->names.n == 0 ? "" : ", ",
+		    who->id);
+	return CK_OK;
+}
+
+/* Who may go on looking in the broker, said before anything moves. */
+static ck_err
+name_unasked(struct ck_migrate_run *run, struct ck_fail *fail)
+{
+	struct unasked u = { run->how, CK_BUF_INIT };
+	const uint8_t end = 0;
+	ck_err r;
+
+	if (run->how->unasked == NULL || run->v.rec == NULL)
+		return CK_OK;
+	r = ck_records_principal_each(run->v.rec, name_one, &u, fail);
+	if (r == CK_OK && u.names.n > 0) {
+		ck_buf_bytes(&u.names, &end, 1);
+		if (ck_buf_ok(&u.names) == CK_OK)
+			run->how->unasked(run->how->arg,
+			    (const char *)u.names.p);
+		else
+			r = ck_fail_set(fail, CK_NOMEM, NULL, "no memory");
+	}
+	ck_buf_free(&u.names);
+	return r;
+}
+
 /* Steps 1 to 4: until the file has its name, a failure is taken back. */
 static ck_err
 move_in(struct ck_migrate_run *run, struct ck_fail *fail)
 {
 	ck_err r;
 
-	if ((r = ck_migrate_begin(run, fail)) != CK_OK)
+	if ((r = ck_migrate_begin(run, fail)) != CK_OK ||
+	    (r = name_unasked(run, fail)) != CK_OK)
 		goto out;
-	if (run->v.dedicated)
+	if (run->in_place)
 		r = ck_unlock_place_get(run->p, &run->password, fail);
+	else if (run->joins)
+		r = ck_migrate_join(run, fail);
 	else if ((r = ck_migrate_password(run, fail)) == CK_OK)
 		r = ck_migrate_build(run, fail);
 	if (r == CK_OK)
 		r = ck_migrate_install(run, fail);
 out:
-	if (r != CK_OK && !run->v.dedicated)
+	if (r != CK_OK && !run->in_place)
 		ck_migrate_undo(run);
 	return r;
 }
@@ -189,7 +244,7 @@ carry_out(struct ck_migrate_run *run, struct ck_fail *fail)
 	    (r = ck_migrate_erase(run, fail)) == CK_OK &&
 	    (r = ck_migrate_finish(run, fail)) == CK_OK)
 		return CK_OK;
-	if (run->v.dedicated && fail != NULL && fail->next[0] == '\0')
+	if (run->in_place && fail != NULL && fail->next[0] == '\0')
 		ck_fail_next(fail, "clankie-keys migrate again finishes what "
 		    "was begun; the credential can be read meanwhile");
 	return r;
@@ -214,7 +269,8 @@ keychain_sound(struct ck_migrate_run *run, struct ck_fail *fail)
 	if (p->broker_kind == CK_KIND_LOGIN_KEYCHAIN &&
 	    p->login_password == NULL)
 		return ck_login_status(&login, &st, fail);
-	if ((r = ck_unlock_place_get(p, &run->password, fail)) != CK_OK)
+	if ((r = ck_dedicated_look(p, &run->password, NULL, NULL,
+	    fail)) != CK_OK)
 		return r;
 	return ck_dedicated_prove(p, p->keychain, &run->password, NULL, fail);
 }
@@ -236,7 +292,7 @@ still_sound(struct ck_migrate_run *run, struct ck_fail *fail)
 		return CK_OK;
 	if (run->how->dry_run)
 		return CK_OK;
-	if ((r = ck_view_lock(p, run->v.dirfd, &lock, fail)) != CK_OK)
+	if ((r = ck_place_lock(p, run->v.dirfd, &lock, fail)) != CK_OK)
 		return r;
 	r = ck_rules_write(p, run->v.dirfd, run->v.rec, fail);
 	ck_io_close(&lock);
@@ -266,27 +322,58 @@ no_second_bearer(struct ck_migrate_run *run, struct ck_fail *fail)
 	return CK_DECIDE;
 }
 
-static void
+struct moved {
+	const char *credential;
+	uint64_t generation;
+};
+
+static ck_err
+last_moved(void *arg, const struct ck_rec_event *event)
+{
+	static const char words[] = CK_MIGRATED_GENERATION;
+	struct moved *m = arg;
+	size_t n = strlen(m->credential);
+
+	if (strcmp(event->what, CK_MIGRATED_EVENT) == 0 &&
+	    strncmp(event->detail, m->credential, n) == 0 &&
+	    event->detail[n] == ' ' && strncmp(event->detail + n + 1, words,
+	    sizeof(words) - 1) == 0)
+		m->generation = strtoull(event->detail + n + sizeof(words),
+		    NULL, 10);
+	return CK_OK;
+}
+
+static ck_err
 report(struct ck_migrate_run *run, enum ck_migrate_end end,
-    struct ck_migrate_report *ret)
+    struct ck_migrate_report *ret, struct ck_fail *fail)
 {
 	struct ck_place *p = run->p;
+	struct moved moved = { p->credential, 1 };
+	struct ck_migrate_report made;
 	struct ck_rec_credential row;
+	ck_err r;
 
-	memset(ret, 0, sizeof(*ret));
-	ret->end = end;
-	ret->broker_kind = p->broker_kind;
-	ret->copies = run->pf.ncopies;
-	memcpy(ret->broker, p->broker, sizeof(ret->broker));
-	memcpy(ret->keychain, p->keychain, sizeof(ret->keychain));
-	memcpy(ret->rules, p->rules, sizeof(ret->rules));
-	if (end != CK_MIGRATE_PLANNED && run->v.rec != NULL &&
-	    ck_records_credential_get(run->v.rec, p->credential, &row,
-	    NULL) == CK_OK)
-		memcpy(ret->fingerprint, row.fingerprint,
-		    sizeof(ret->fingerprint));
-	ret->sandbox_known = ck_settings_worker_sandbox(p->settings,
-	    &ret->sandbox, NULL) == CK_OK;
+	memset(&made, 0, sizeof(made));
+	made.end = end;
+	made.broker_kind = p->broker_kind;
+	made.copies = run->pf.ncopies;
+	memcpy(made.broker, p->broker, sizeof(made.broker));
+	memcpy(made.keychain, p->keychain, sizeof(made.keychain));
+	memcpy(made.rules, p->rules, sizeof(made.rules));
+	if (end != CK_MIGRATE_PLANNED) {
+		if ((r = ck_records_credential_get(run->v.rec, p->credential,
+		    &row, fail)) != CK_OK ||
+		    (r = ck_records_event_each(run->v.rec, last_moved, &moved,
+		    fail)) != CK_OK)
+			return r;
+		memcpy(made.fingerprint, row.fingerprint,
+		    sizeof(made.fingerprint));
+		made.generation = moved.generation;
+	}
+	made.sandbox_known = ck_settings_worker_sandbox(p->settings,
+	    &made.sandbox, NULL) == CK_OK;
+	*ret = made;
+	return CK_OK;
 }
 
 ck_err
@@ -301,11 +388,14 @@ ck_migrate(struct ck_place *p, const struct ck_migrate_how *how,
 	if ((r = ck_preflight_context(p, CK_MIGRATE_OPERATION, fail)) != CK_OK ||
 	    (r = ck_preflight_selftest(fail)) != CK_OK ||
 	    (r = ck_view_open(p, CK_REC_READ, &run.v, fail)) != CK_OK ||
-	    (r = not_another(&run.v, p, fail)) != CK_OK ||
-	    (r = named_rightly(&run.v, p, fail)) != CK_OK)
+	    (r = named_rightly(&run.v, p, fail)) != CK_OK ||
+	    (r = not_another(&run.v, p, fail)) != CK_OK)
 		goto out;
 	if (!all_done(&run.v) && (r = preflight(&run, fail)) != CK_OK &&
 	    (r = look_again(&run, r, fail)) != CK_OK)
+		goto out;
+	if (!all_done(&run.v) && how->dry_run &&
+	    (r = name_unasked(&run, fail)) != CK_OK)
 		goto out;
 	if (!all_done(&run.v) && !how->dry_run) {
 		if ((r = take_locks(&run, fail)) != CK_OK)
@@ -322,7 +412,7 @@ ck_migrate(struct ck_place *p, const struct ck_migrate_how *how,
 		    (r = no_second_bearer(&run, fail)) != CK_OK)
 			goto out;
 	}
-	report(&run, end, ret);
+	r = report(&run, end, ret, fail);
 	goto out;
 locked_out:
 	/* Nothing was begun; a directory of this run's own goes again. */

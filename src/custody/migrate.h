@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 #include "custody/dedicated.h"
@@ -17,6 +18,10 @@ struct ck_migrate_how {
 	bool honours;                    /* the installed Clankie asks the records */
 	const char *const *checkouts;    /* canonical directories */
 	size_t ncheckouts;
+	/* Told, before anything moves, the readers and writers that are not
+	 * known to ask the records, names with commas between; may be NULL. */
+	void (*unasked)(void *arg, const char *names);
+	void *arg;
 };
 
 enum ck_migrate_end {
@@ -33,6 +38,8 @@ struct ck_migrate_report {
 	char keychain[CK_PATH_MAX];
 	char rules[CK_PATH_MAX];
 	char fingerprint[CK_FINGERPRINT_SIZE];   /* "" for a plan */
+	uint64_t generation;             /* of the value that was moved; a later
+	                                  * one was never in the broker */
 	bool sandbox_known;              /* settings.json could be read */
 	enum ck_worker_sandbox sandbox;
 	size_t copies;                   /* copies that were (would be) erased */

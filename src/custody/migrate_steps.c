@@ -2,6 +2,7 @@
 /* The steps of the migration; see migrate_int.h and design section 8. */
 #include "custody/migrate_int.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -30,14 +31,15 @@ begin_rows(struct ck_migrate_run *run, struct ck_fail *fail)
 	memcpy(c.format, ck_format_name(p->format),
 	    strlen(ck_format_name(p->format)) + 1);
 	c.state = CK_STATE_MIGRATING;
-	c.generation = 1;
+	/* One that was here before, and restored, goes on counting. */
+	j.from_generation = run->v.known ? run->v.row.generation : 0;
+	c.generation = j.to_generation = j.from_generation + 1;
 	broker.kind = p->broker_kind;
 	memcpy(broker.path, p->broker, sizeof(broker.path));
 	memcpy(j.operation, CK_MIGRATE_OPERATION, sizeof(CK_MIGRATE_OPERATION));
 	memcpy(j.nonce, run->nonce, sizeof(j.nonce));
 	memcpy(j.credential, p->credential, sizeof(j.credential));
 	j.step = CK_STEP_BEGUN;
-	j.to_generation = 1;
 	if ((r = ck_records_credential_put(rec, &c, fail)) != CK_OK ||
 	    (r = ck_records_store_put(rec, &broker, &run->broker_id,
 	    fail)) != CK_OK ||
@@ -45,7 +47,9 @@ begin_rows(struct ck_migrate_run *run, struct ck_fail *fail)
 	    run->broker_id, fail)) != CK_OK ||
 	    (r = ck_records_journal_open(rec, &j, fail)) != CK_OK)
 		return r;
-	return ck_records_event(rec, "migrate-begun", p->broker, fail);
+	r = ck_records_event(rec, "migrate-begun", p->broker, fail);
+	return r == CK_OK && run->joins ?
+	    ck_seal_write_key(rec, &run->key, fail) : r;
 }
 
 /* Step 1, end: the journal row, without which nothing is touched. */
@@ -118,18 +122,29 @@ ck_migrate_build(struct ck_migrate_run *run, struct ck_fail *fail)
 	    fail);
 }
 
+static const char *const promised[] = {
+	"service-startup", "authenticator", "dormant-body", "launcher", "tui",
+	"cli", "headless", "rotation"
+};
+#define PROMISED (sizeof(promised) / sizeof(promised[0]))
+
+bool
+ck_migrate_promised(const char *principal)
+{
+	for (size_t i = 0; i < PROMISED; i++)
+		if (strcmp(promised[i], principal) == 0)
+			return true;
+	return false;
+}
+
 static ck_err
 honour(struct ck_records *rec, struct ck_fail *fail)
 {
-	static const char *const places[] = {
-		"service-startup", "authenticator", "dormant-body",
-		"launcher", "tui", "cli", "headless", "rotation"
-	};
 	ck_err r = CK_OK;
 
-	for (size_t i = 0; r == CK_OK &&
-	    i < sizeof(places) / sizeof(places[0]); i++)
-		r = ck_records_principal_honours(rec, places[i], "yes", fail);
+	for (size_t i = 0; r == CK_OK && i < PROMISED; i++)
+		r = ck_records_principal_honours(rec, promised[i], "yes",
+		    fail);
 	return r;
 }
 
@@ -204,14 +219,14 @@ ck_migrate_install(struct ck_migrate_run *run, struct ck_fail *fail)
 	struct ck_records *rec = run->v.rec;
 	ck_err r;
 
-	if (!run->v.dedicated) {
+	if (!run->in_place) {
 		r = ck_dedicated_install(run->p, run->v.dirfd, run->nonce,
 		    fail);
 		/* It may have its name although the disk did not confirm it:
 		 * then nothing is taken back any more. */
-		if (r == CK_OK || ck_place_dedicated(run->p,
-		    &run->v.dedicated, NULL) != CK_OK)
-			run->v.dedicated = true;
+		if (r == CK_OK || ck_place_dedicated(run->p, &run->in_place,
+		    NULL) != CK_OK)
+			run->in_place = true;
 		if (r != CK_OK)
 			return r;
 	}
@@ -326,6 +341,8 @@ ck_migrate_finish(struct ck_migrate_run *run, struct ck_fail *fail)
 {
 	struct ck_place *p = run->p;
 	const char *differs = NULL;
+	struct ck_rec_credential row;
+	char detail[128];
 	ck_err r;
 
 	if ((r = ck_dedicated_prove(p, p->keychain, &run->password, NULL,
@@ -337,11 +354,16 @@ ck_migrate_finish(struct ck_migrate_run *run, struct ck_fail *fail)
 	if (differs != NULL)
 		return ck_fail_set(fail, CK_CHANGED, differs,
 		    "is not what the records give");
+	if ((r = ck_records_credential_get(run->v.rec, p->credential, &row,
+	    fail)) != CK_OK)
+		return r;
+	(void)snprintf(detail, sizeof(detail), "%s " CK_MIGRATED_GENERATION
+	    "%llu", row.name, (unsigned long long)row.generation);
 	if ((r = ck_records_begin(run->v.rec, fail)) != CK_OK)
 		return r;
 	if ((r = ck_records_journal_close(run->v.rec, run->nonce,
 	    fail)) == CK_OK &&
-	    (r = ck_records_event(run->v.rec, "migrate-finished", p->keychain,
+	    (r = ck_records_event(run->v.rec, CK_MIGRATED_EVENT, detail,
 	    fail)) == CK_OK &&
 	    (r = ck_seal_write(p, run->v.rec, &run->password, fail)) == CK_OK)
 		return ck_records_commit(run->v.rec, fail);

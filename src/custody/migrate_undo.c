@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "custody/seal.h"
+
 /* The directories that unlock.json needs, outermost first. */
 static void
 unlock_dirs(const struct ck_place *p, char ret[2][CK_PATH_MAX])
@@ -55,17 +57,21 @@ undo_rows(struct ck_migrate_run *run)
 {
 	struct ck_records *rec = run->v.rec;
 	struct ck_rec_credential row;
+	struct ck_rec_journal j;
 
 	if (ck_records_begin(rec, NULL) != CK_OK)
 		return;
 	if (ck_records_credential_get(rec, run->p->credential, &row,
-	    NULL) == CK_OK) {
+	    NULL) == CK_OK && ck_records_journal_get(rec, &j, NULL) == CK_OK) {
 		row.state = CK_STATE_BROKER;
+		row.generation = j.from_generation;
 		if (ck_records_credential_put(rec, &row, NULL) == CK_OK &&
 		    ck_records_journal_close(rec, run->nonce,
 		    NULL) == CK_OK &&
 		    ck_records_event(rec, "migrate-undone", run->p->broker,
 		    NULL) == CK_OK &&
+		    (!run->joins || ck_seal_write_key(rec, &run->key,
+		    NULL) == CK_OK) &&
 		    ck_records_commit(rec, NULL) == CK_OK)
 			return;
 	}
@@ -77,16 +83,21 @@ void
 ck_migrate_undo(struct ck_migrate_run *run)
 {
 	struct ck_place *p = run->p;
+	bool there = true;
 	ck_err r;
 
 	if (run->nonce[0] != '\0' &&
-	    ck_dedicated_discard(p, run->v.dirfd, run->nonce, NULL) != CK_OK)
+	    ck_dedicated_discard(p, run->v.dirfd, CK_SCRATCH_PREFIX,
+	    run->nonce, NULL) != CK_OK)
 		return;
 	/* What an interrupted run left stays for the next one, and so does the
 	 * open journal that says so. */
 	if (run->resumed)
 		return;
-	if (run->made_password && run->password.p != NULL) {
+	/* Looking needs no lock, so that a lock that kept us from storing the
+	 * password does not keep us from going back. */
+	if (run->made_password && run->password.p != NULL &&
+	    (ck_unlock_place_exists(p, &there, NULL) != CK_OK || there)) {
 		r = ck_unlock_place_remove(p, &run->password, NULL);
 		/* With the journal open the next run uses it. */
 		if (r != CK_OK && r != CK_NOSTORE && r != CK_ABSENT)

@@ -10,6 +10,9 @@
 
 #include "base/io.h"
 
+/* How often others may replace the directory between two looks of ours. */
+#define LOOKS_MAX 32
+
 static const char *
 or_null(const char *s)
 {
@@ -265,44 +268,80 @@ ck_place_open_dir(const struct ck_place *p, int *ret_fd,
 	return r;
 }
 
-ck_err
-ck_place_dedicated(const struct ck_place *p, bool *ret,
-    struct ck_fail *fail)
+/* The dedicated file in its directory, held open: *ret_moved when that was
+ * replaced by another one (rotate --keychain) while we looked. */
+static ck_err
+look_inside(const struct ck_place *p, int dirfd, const struct stat *held,
+    bool *ret, bool *ret_moved, struct ck_fail *fail)
 {
 	struct stat st;
-	int fd = -1;
-	ck_err r;
 
-	/* The directory first: what lies in one that others can change, or
-	 * behind a link, is not in our custody. */
-	r = ck_io_open_dir(AT_FDCWD, p->operator_dir, p->operator_dir,
-	    CK_IO_OWNER | CK_IO_PRIVATE, &fd, NULL, fail);
-	ck_io_close(&fd);
-	if (r != CK_OK && r != CK_NOSTORE)
-		return r;
-	if (r == CK_NOSTORE) {
-		*ret = false;
-		return CK_OK;
-	}
-	if (lstat(p->keychain, &st) == 0) {
+	if (fstatat(dirfd, CK_KEYCHAIN_FILE, &st, AT_SYMLINK_NOFOLLOW) == 0) {
 		*ret = true;
 		return CK_OK;
 	}
 	if (errno != ENOENT)
 		return ck_fail_sys(fail, errno, p->keychain, "examine it");
-	/* The directory takes its name only when the file is complete; and a
-	 * file that appeared since is seen the next time. */
-	if (lstat(p->operator_dir, &st) == 0) {
-		(void)ck_fail_set(fail, CK_DAMAGED, p->operator_dir,
-		    "is there, but the dedicated keychain in it is missing");
-		ck_fail_next(fail, "put %s back from a backup",
-		    CK_KEYCHAIN_FILE);
-		return CK_DAMAGED;
+	if (lstat(p->operator_dir, &st) != 0) {
+		*ret_moved = errno == ENOENT;
+		return *ret_moved ? CK_OK : ck_fail_sys(fail, errno,
+		    p->operator_dir, "examine it");
 	}
-	if (errno != ENOENT)
-		return ck_fail_sys(fail, errno, p->operator_dir,
-		    "examine it");
-	*ret = false;
-	return CK_OK;
+	*ret_moved = st.st_dev != held->st_dev || st.st_ino != held->st_ino;
+	if (*ret_moved)
+		return CK_OK;
+	/* The directory takes its name only when the file is complete. */
+	(void)ck_fail_set(fail, CK_DAMAGED, p->operator_dir,
+	    "is there, but the dedicated keychain in it is missing");
+	ck_fail_next(fail, "put %s back from a backup", CK_KEYCHAIN_FILE);
+	return CK_DAMAGED;
 }
 
+ck_err
+ck_place_dedicated(const struct ck_place *p, bool *ret,
+    struct ck_fail *fail)
+{
+	struct stat held;
+	bool moved = true;
+	int fd = -1;
+	ck_err r = CK_OK;
+
+	for (int i = 0; r == CK_OK && moved && i < LOOKS_MAX; i++) {
+		moved = false;
+		/* The directory first: what lies in one that others can
+		 * change, or behind a link, is not in our custody. */
+		r = ck_io_open_dir(AT_FDCWD, p->operator_dir, p->operator_dir,
+		    CK_IO_OWNER | CK_IO_PRIVATE, &fd, &held, fail);
+		if (r == CK_NOSTORE) {
+			*ret = false;
+			return CK_OK;
+		}
+		if (r == CK_OK)
+			r = look_inside(p, fd, &held, ret, &moved, fail);
+		ck_io_close(&fd);
+	}
+	if (moved)
+		r = ck_fail_set(fail, CK_CHANGED, p->operator_dir,
+		    "is replaced again and again");
+	return r;
+}
+
+ck_err
+ck_place_lock(const struct ck_place *p, int dirfd, int *ret_fd,
+    struct ck_fail *fail)
+{
+	struct ck_fail why = CK_FAIL_INIT;
+	ck_err r;
+
+	r = ck_io_lock(dirfd, CK_LOCK_FILE, p->dir, 0600, CK_WAIT_MS, ret_fd,
+	    &why);
+	if (r == CK_BUSY) {
+		(void)ck_fail_set(fail, r, p->dir,
+		    "another clankie-keys is changing this custody (%s)",
+		    why.why);
+		ck_fail_next(fail, "wait for it to end, then try again");
+	} else if (r != CK_OK && fail != NULL) {
+		*fail = why;
+	}
+	return r;
+}

@@ -23,6 +23,7 @@
 #define CK_INDEX_ACCOUNT "__index__"
 #define CK_OWN_SERVICE "bot.clankie.custody"
 #define CK_UNLOCK_ACCOUNT "operator-keychain"
+#define CK_PENDING_ACCOUNT "operator-keychain-pending"
 #define CK_SEAL_ACCOUNT "seal-key"
 
 #define CK_OPERATOR_DIR "operator"
@@ -106,6 +107,14 @@ CK_MUST_USE ck_err ck_place_second(const struct ck_place *p,
  */
 CK_MUST_USE ck_err ck_place_open_dir(const struct ck_place *p, int *ret_fd,
     struct ck_fail *fail);
+
+/*
+ * Take the custody's own lock, waiting at most CK_WAIT_MS; dirfd is the opened
+ * custody directory.  The descriptor holds it until it is closed.  CK_BUSY
+ * names the process that keeps it, where the system tells.
+ */
+CK_MUST_USE ck_err ck_place_lock(const struct ck_place *p, int dirfd,
+    int *ret_fd, struct ck_fail *fail);
 
 /* The dedicated file has its final name.  *ret tells; an error (CK_DENIED,
  * CK_REFUSED, CK_DAMAGED) means that it may well exist. */

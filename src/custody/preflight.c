@@ -110,15 +110,19 @@ same_listed(const char *a, const char *b)
 	return n == m && memcmp(a, b, n) == 0;
 }
 
+bool
+ck_preflight_is_ours(const struct ck_place *p, const char *path)
+{
+	char real[CK_PATH_MAX];
+
+	return same_listed(ck_path_canonical(path, real, NULL) == CK_OK ?
+	    real : path, p->keychain);
+}
+
 static ck_err
 not_listed(void *arg, const char *path)
 {
-	const struct ck_place *p = arg;
-	char real[CK_PATH_MAX];
-
-	if (ck_path_canonical(path, real, NULL) != CK_OK)
-		return same_listed(path, p->keychain) ? CK_REFUSED : CK_OK;
-	return same_listed(real, p->keychain) ? CK_REFUSED : CK_OK;
+	return ck_preflight_is_ours(arg, path) ? CK_REFUSED : CK_OK;
 }
 
 ck_err

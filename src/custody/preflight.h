@@ -49,6 +49,10 @@ CK_MUST_USE ck_err ck_preflight_places(const struct ck_place *p,
 CK_MUST_USE ck_err ck_preflight_search_list(const struct ck_place *p,
     struct ck_fail *fail);
 
+/* An entry of the search list is the dedicated keychain; macOS leaves "-db"
+ * away there. */
+bool ck_preflight_is_ours(const struct ck_place *p, const char *path);
+
 /*
  * Read the value to be moved and look for copies elsewhere: the other broker
  * and the .env.local of each checkout.  CK_ABSENT: nothing anywhere.

@@ -73,9 +73,8 @@ compare(const struct ck_place *p, struct ck_records *rec,
  * looks at the records see no rotation between them, they do not fit.
  */
 static ck_err
-read_sealed(const struct ck_place *p, struct ck_records *rec,
-    const struct ck_secret *password, struct ck_secret *ret,
-    struct ck_fail *fail)
+from_dedicated(const struct ck_place *p, struct ck_records *rec,
+    struct ck_secret *ret, struct ck_fail *fail)
 {
 	struct ck_secret value = CK_SECRET_INIT, key = CK_SECRET_INIT;
 	struct look seen, before;
@@ -87,7 +86,7 @@ read_sealed(const struct ck_place *p, struct ck_records *rec,
 	for (int i = 0; i < LOOKS_MAX && r == CK_DAMAGED; i++) {
 		ck_secret_wipe(&value);
 		ck_secret_wipe(&key);
-		if ((r = ck_dedicated_read_both(p, password, &value, &key,
+		if ((r = ck_dedicated_look(p, NULL, &value, &key,
 		    fail)) != CK_OK)
 			break;
 		r = compare(p, rec, &key, &value, &seen, &sealed, fail);
@@ -100,24 +99,6 @@ read_sealed(const struct ck_place *p, struct ck_records *rec,
 		ck_secret_move(ret, &value);
 	ck_secret_wipe(&value);
 	ck_secret_wipe(&key);
-	return r;
-}
-
-static ck_err
-from_dedicated(const struct ck_place *p, struct ck_records *rec,
-    struct ck_secret *ret, struct ck_fail *fail)
-{
-	struct ck_secret password = CK_SECRET_INIT;
-	ck_err r;
-
-	if ((r = ck_unlock_place_get(p, &password, fail)) != CK_OK) {
-		if (r == CK_NOSTORE)
-			ck_fail_next(fail, "without it the dedicated keychain "
-			    "%s cannot be opened", p->keychain);
-		return r;
-	}
-	r = read_sealed(p, rec, &password, ret, fail);
-	ck_secret_wipe(&password);
 	return r;
 }
 
@@ -162,17 +143,15 @@ static ck_err
 credential_known(const struct ck_view *v, const struct ck_place *p,
     struct ck_fail *fail)
 {
-	struct ck_secret password = CK_SECRET_INIT, key = CK_SECRET_INIT;
+	struct ck_secret key = CK_SECRET_INIT;
 	struct look seen;
 	bool sealed;
 	ck_err r = CK_OK;
 
 	if (v->known || v->rec == NULL || !ck_view_is_dedicated(v))
 		return CK_OK;
-	if (ck_unlock_place_get(p, &password, NULL) == CK_OK &&
-	    ck_dedicated_read_both(p, &password, NULL, &key, NULL) == CK_OK)
+	if (ck_dedicated_look(p, NULL, NULL, &key, NULL) == CK_OK)
 		r = compare(p, v->rec, &key, NULL, &seen, &sealed, fail);
-	ck_secret_wipe(&password);
 	ck_secret_wipe(&key);
 	if (r == CK_DAMAGED)
 		return r;
@@ -180,24 +159,64 @@ credential_known(const struct ck_view *v, const struct ck_place *p,
 	    "is no credential that the records know");
 }
 
+/* Where things stood when a try began. */
+struct scene {
+	bool file, item, known;
+	enum ck_rec_state state;
+	uint64_t generation;
+	char nonce[33];                  /* of the open operation, or "" */
+};
+
+static struct scene
+scene_of(const struct ck_view *v)
+{
+	struct scene ret;
+
+	memset(&ret, 0, sizeof(ret));
+	ret.file = v->dedicated;
+	ret.item = v->item;
+	ret.known = v->known;
+	if (v->known) {
+		ret.state = v->row.state;
+		ret.generation = v->row.generation;
+	}
+	if (v->journal_open)
+		memcpy(ret.nonce, v->journal.nonce, sizeof(ret.nonce));
+	return ret;
+}
+
+static bool
+same_scene(const struct scene *a, const struct scene *b)
+{
+	return a->file == b->file && a->item == b->item &&
+	    a->known == b->known && a->state == b->state &&
+	    a->generation == b->generation &&
+	    strcmp(a->nonce, b->nonce) == 0;
+}
+
 /* One try, from one look at records and places. */
 static ck_err
 resolve_once(struct ck_place *p, const char *reader, struct ck_secret *ret,
-    struct ck_resolved *ret_where, struct ck_fail *fail)
+    struct ck_resolved *ret_where, struct scene *ret_scene,
+    struct ck_fail *fail)
 {
+	char command[CK_VIEW_COMMAND_SIZE];
 	struct ck_view v = CK_VIEW_INIT;
 	ck_err r;
 
 	memset(ret_where, 0, sizeof(*ret_where));
+	memset(ret_scene, 0, sizeof(*ret_scene));
 	if ((r = ck_view_open(p, CK_REC_READ, &v, fail)) != CK_OK)
 		return r;
+	*ret_scene = scene_of(&v);
 	if ((r = reader_known(&v, reader, fail)) != CK_OK ||
 	    (r = credential_known(&v, p, fail)) != CK_OK)
 		goto out;
 	if (!ck_view_is_dedicated(&v)) {
 		ret_where->kind = p->broker_kind;
 		memcpy(ret_where->path, p->broker, sizeof(ret_where->path));
-		if (v.journal_open ||
+		/* What an unlock password is for is there, or may be. */
+		if (v.dedicated || v.journal_open ||
 		    (r = ck_preflight_orphan(p, fail)) == CK_OK)
 			r = from_broker(p, ret, fail);
 		goto out;
@@ -213,9 +232,42 @@ resolve_once(struct ck_place *p, const char *reader, struct ck_secret *ret,
 	    "missing");
 	ck_fail_next(fail, "put it back from a backup; no other store is "
 	    "asked in its place");
+	if (v.journal_open) {
+		ck_view_command(&v.journal, command);
+		ck_fail_next(fail, "%s", command);
+	}
 out:
 	ck_view_close(&v);
 	return r;
+}
+
+/*
+ * Is r no answer, because others moved the credential between our look at the
+ * places and our reading?  A migration that began just now has stored its
+ * password, one that ended has emptied the broker, a restore the keychain.
+ * *ret_again tells; what is to be said otherwise is the result.
+ */
+static ck_err
+moved(struct ck_place *p, const struct ck_resolved *where,
+    const struct scene *then, ck_err r, bool *ret_again, struct ck_fail *fail)
+{
+	struct ck_view v = CK_VIEW_INIT;
+	struct ck_fail late = CK_FAIL_INIT;
+	struct scene now;
+	ck_err seen;
+
+	if ((seen = ck_view_open(p, CK_REC_READ, &v, &late)) == CK_OK) {
+		now = scene_of(&v);
+		*ret_again = !same_scene(&now, then);
+	}
+	ck_view_close(&v);
+	/* Absent is said only of what was looked at in the end, too. */
+	if (seen == CK_OK || r != CK_ABSENT ||
+	    where->kind == CK_KIND_DEDICATED)
+		return r;
+	if (fail != NULL)
+		*fail = late;
+	return seen;
 }
 
 ck_err
@@ -223,29 +275,18 @@ ck_resolve(struct ck_place *p, const char *reader, struct ck_secret *ret,
     struct ck_resolved *ret_where, struct ck_fail *fail)
 {
 	struct ck_resolved where;
-	bool appeared = false;
-	ck_err r = CK_READONLY;
+	struct scene then;
+	bool again = true;
+	ck_err r = CK_INTERNAL;
 
-	/* A writer that is killed leaves records that only an opening mends, at
-	 * any time between our opening them and our looking into them. */
-	for (int i = 0; i < LOOKS_MAX && r == CK_READONLY; i++)
-		r = resolve_once(p, reader, ret, &where, fail);
-	/* A migration may have begun just now and stored its password. */
-	if (r == CK_NOSTORE && where.kind != CK_KIND_DEDICATED)
-		r = resolve_once(p, reader, ret, &where, fail);
-	/* A migration may have moved the credential between our look at the
-	 * places and our reading of the broker: then it is not absent. */
-	if (r == CK_ABSENT && where.kind != CK_KIND_DEDICATED) {
-		struct ck_fail late = CK_FAIL_INIT;
-		ck_err seen = ck_place_dedicated(p, &appeared, &late);
-
-		if (seen != CK_OK) {
-			if (fail != NULL)
-				*fail = late;
-			return seen;
-		}
-		if (appeared)
-			r = resolve_once(p, reader, ret, &where, fail);
+	for (int i = 0; i < LOOKS_MAX && again; i++) {
+		r = resolve_once(p, reader, ret, &where, &then, fail);
+		/* A writer that is killed leaves records that only an opening
+		 * mends, at any time between our opening them and our looking
+		 * into them. */
+		again = r == CK_READONLY;
+		if (r != CK_OK && !again)
+			r = moved(p, &where, &then, r, &again, fail);
 	}
 	if (r != CK_OK)
 		return r;

@@ -84,15 +84,11 @@ value_fits(const struct ck_place *p, const struct ck_secret *value,
 static ck_err
 take_lock(struct ck_rotate_run *run, struct ck_fail *fail)
 {
-	struct ck_place *p = run->p;
 	ck_err r;
 
-	if ((r = ck_view_lock(p, run->v.dirfd, &run->lockfd, fail)) != CK_OK)
+	if ((r = ck_view_lock(run->p, &run->v, &run->lockfd, fail)) != CK_OK)
 		return r;
-	ck_view_close(&run->v);
-	if ((r = ck_view_open(p, CK_REC_WRITE, &run->v, fail)) != CK_OK)
-		return r;
-	return can_rotate(&run->v, p, fail);
+	return can_rotate(&run->v, run->p, fail);
 }
 
 static ck_err

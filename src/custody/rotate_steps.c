@@ -5,10 +5,8 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/io.h"
-#include "custody/broker.h"
 #include "custody/seal.h"
 
 /* What the engine calls a file on its way to the keychain's name. */
@@ -17,39 +15,12 @@
 ck_err
 ck_rotate_read(struct ck_rotate_run *run, struct ck_fail *fail)
 {
-	struct ck_place *p = run->p;
 	ck_err r;
 
-	if ((r = ck_unlock_place_get(p, &run->password, fail)) != CK_OK ||
-	    (r = ck_dedicated_read_both(p, &run->password, &run->now,
-	    &run->key, fail)) != CK_OK ||
-	    (r = ck_dedicated_print(&run->key, &run->now, run->now_print,
-	    fail)) != CK_OK ||
-	    (r = ck_records_begin(run->v.rec, fail)) != CK_OK)
+	if ((r = ck_seal_open(run->p, run->v.rec, &run->password, &run->now,
+	    &run->key, fail)) != CK_OK)
 		return r;
-	if ((r = ck_seal_check(p, run->v.rec, &run->key, fail)) == CK_OK)
-		r = ck_seal_value(p, run->v.rec, &run->key, &run->now, fail);
-	ck_records_rollback(run->v.rec);
-	return r;
-}
-
-/* The file that now bears the dedicated keychain's name. */
-static ck_err
-note_file(struct ck_rotate_run *run, struct ck_fail *fail)
-{
-	struct ck_rec_store store;
-	struct stat st;
-	ck_err r;
-
-	if ((r = ck_records_store_by_kind(run->v.rec, CK_KIND_DEDICATED,
-	    &store, fail)) != CK_OK)
-		return r;
-	if (lstat(run->p->keychain, &st) != 0)
-		return ck_fail_set(fail, CK_CHANGED, run->p->keychain,
-		    "disappeared while it was changed");
-	store.device = (uint64_t)st.st_dev;
-	store.inode = (uint64_t)st.st_ino;
-	return ck_records_store_put(run->v.rec, &store, NULL, fail);
+	return ck_dedicated_print(&run->key, &run->now, run->now_print, fail);
 }
 
 static ck_err
@@ -63,7 +34,7 @@ close_rows(struct ck_rotate_run *run, const struct ck_rec_credential *row,
 	(void)snprintf(detail, sizeof(detail), "%s generation %llu",
 	    row->name, (unsigned long long)row->generation);
 	if ((r = ck_records_credential_put(rec, row, fail)) != CK_OK ||
-	    (r = note_file(run, fail)) != CK_OK ||
+	    (r = ck_view_note_file(run->p, rec, fail)) != CK_OK ||
 	    (r = ck_records_journal_close(rec, run->nonce, fail)) != CK_OK ||
 	    (r = ck_records_event(rec, event, detail, fail)) != CK_OK)
 		return r;

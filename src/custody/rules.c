@@ -129,6 +129,13 @@ collect(void *arg, const struct ck_rec_protected *row)
 	return CK_OK;
 }
 
+static ck_err
+collect_broker(void *arg, const struct ck_rec_store *row)
+{
+	return row->kind != CK_KIND_FILE_BROKER ? CK_OK :
+	    add_row(arg, row->path, false, true, WHY_BROKER, NULL);
+}
+
 ck_err
 ck_rules_recorded(const struct ck_place *p, struct ck_records *rec,
     struct ck_rules_set *ret, struct ck_fail *fail)
@@ -139,6 +146,10 @@ ck_rules_recorded(const struct ck_place *p, struct ck_records *rec,
 	 * out.  First, so that a row cannot make them weaker either. */
 	ret->n = 0;
 	if ((r = add_row(ret, p->dir, true, true, "custody directory",
+	    fail)) != CK_OK)
+		return r;
+	/* All of them, so that it is the same for whichever credential. */
+	if ((r = ck_records_store_each(rec, collect_broker, ret,
 	    fail)) != CK_OK)
 		return r;
 	if (p->broker_kind == CK_KIND_FILE_BROKER &&
@@ -251,5 +262,22 @@ ck_rules_mounts(const struct ck_place *p, const struct ck_rules_set *set,
 	if (r == CK_OK && prove)
 		r = ck_mounts_cover(ret, protect, n, &options, fail);
 	free(protect);
+	return r;
+}
+
+ck_err
+ck_rules_possible(const struct ck_place *p, const struct ck_rules_set *set,
+    struct ck_fail *fail)
+{
+	struct ck_mounts *plan = calloc(1, sizeof(*plan));
+	struct ck_buf text = CK_BUF_INIT;
+	ck_err r;
+
+	if (plan == NULL)
+		return ck_fail_set(fail, CK_NOMEM, NULL, "no memory");
+	if ((r = ck_rules_seatbelt(p, set, true, &text, fail)) == CK_OK)
+		r = ck_rules_mounts(p, set, true, plan, fail);
+	ck_buf_free(&text);
+	free(plan);
 	return r;
 }

@@ -50,6 +50,9 @@ CK_MUST_USE ck_err ck_rules_seatbelt(const struct ck_place *p,
 CK_MUST_USE ck_err ck_rules_mounts(const struct ck_place *p,
     const struct ck_rules_set *set, bool prove, struct ck_mounts *ret,
     struct ck_fail *fail);
+/* Both can be made of the set. */
+CK_MUST_USE ck_err ck_rules_possible(const struct ck_place *p,
+    const struct ck_rules_set *set, struct ck_fail *fail);
 /* How that plan is made here, for ck_mounts_report(). */
 void ck_rules_mounts_options(const struct ck_place *p,
     struct ck_mounts_options *ret);

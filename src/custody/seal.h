@@ -29,12 +29,18 @@ CK_MUST_USE ck_err ck_seal_write_key(struct ck_records *rec,
     const struct ck_secret *key, struct ck_fail *fail);
 
 /*
- * Compare, inside an open transaction (or snapshot).  CK_DAMAGED: the records
- * were changed without the keychain, or have no seal.  None is needed in one
+ * Compare, inside an open transaction (or snapshot).  CK_DAMAGED: rows or
+ * events were changed without the keychain, or there is no seal.  None is needed in one
  * moment only: between the keychain taking its name and the records naming
  * it, when state is migrating and migrate's journal row is open.
+ * CK_BUSY: a reset gave up the key of the seal and was not finished.
  */
 CK_MUST_USE ck_err ck_seal_check(const struct ck_place *p,
+    struct ck_records *rec, const struct ck_secret *key,
+    struct ck_fail *fail);
+/* The same without the events before the last one, for a caller who judges
+ * their chain by itself. */
+CK_MUST_USE ck_err ck_seal_rows(const struct ck_place *p,
     struct ck_records *rec, const struct ck_secret *key,
     struct ck_fail *fail);
 
@@ -49,9 +55,21 @@ CK_MUST_USE ck_err ck_seal_value(const struct ck_place *p,
     struct ck_records *rec, const struct ck_secret *key,
     const struct ck_secret *value, struct ck_fail *fail);
 
+/*
+ * Where every change of what the dedicated keychain holds begins, under the
+ * custody lock: unlock password, value and seal key are read, and fit the
+ * records (ck_seal_check(), ck_seal_value()).
+ */
+CK_MUST_USE ck_err ck_seal_open(const struct ck_place *p,
+    struct ck_records *rec, struct ck_secret *ret_password,
+    struct ck_secret *ret_value, struct ck_secret *ret_key,
+    struct ck_fail *fail);
+
 /* The setting that holds, while a rotation is under way, the fingerprint of
  * the value it brings in. */
 #define CK_SEAL_NEXT_SETTING "rotate.fingerprint"
 #define CK_ROTATE_OPERATION "rotate"
+/* A reset cannot seal its first steps: the key is what was lost. */
+#define CK_RESET_OPERATION "reset --confirm"
 
 #endif

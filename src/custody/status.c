@@ -26,6 +26,19 @@ look_at_file(const struct ck_place *p, struct ck_status *s)
 	    !s->file.lock_on_sleep);
 }
 
+static ck_err
+add_other(void *arg, const struct ck_rec_credential *row)
+{
+	struct ck_status *s = arg;
+
+	if (s->known && strcmp(row->name, s->row.name) == 0)
+		return CK_OK;
+	if (s->others < CK_STATUS_OTHERS)
+		s->other[s->others] = *row;
+	s->others++;
+	return CK_OK;
+}
+
 ck_err
 ck_status(struct ck_place *p, struct ck_status *ret, struct ck_fail *fail)
 {
@@ -41,8 +54,14 @@ ck_status(struct ck_place *p, struct ck_status *ret, struct ck_fail *fail)
 	s.records = v.rec != NULL;
 	s.known = v.known;
 	s.row = v.row;
+	if (v.rec != NULL && (r = ck_records_credential_each(v.rec, add_other,
+	    &s, fail)) != CK_OK) {
+		ck_view_close(&v);
+		return r;
+	}
 	s.journal_open = v.journal_open;
 	s.journal = v.journal;
+	s.keychain = v.dedicated;
 	s.in_charge = ck_view_is_dedicated(&v);
 	s.override = p->operator_override;
 	s.heap_locked = ck_secret_heap_locked();

@@ -161,6 +161,11 @@ CK_MUST_USE ck_err kc_db_value(struct kc_db *db, const struct kc_record *rec,
 CK_MUST_USE ck_err kc_db_values(struct kc_db *db,
     const struct kc_record *rec, struct kc_value *ret, struct ck_fail *fail);
 
+/* No attribute of a record has several values, so that those of
+ * kc_db_values() are all there are.  CK_UNSUPPORTED otherwise. */
+CK_MUST_USE ck_err kc_db_single(struct kc_db *db,
+    const struct kc_record *rec, struct ck_fail *fail);
+
 /*
  * Binary search in one index for entries whose first nkeys attributes equal
  * keys (in the index's attribute order).  *ret_hit tells whether one was

@@ -273,6 +273,29 @@ kc_db_values(struct kc_db *db, const struct kc_record *rec,
 	return CK_OK;
 }
 
+ck_err
+kc_db_single(struct kc_db *db, const struct kc_record *rec,
+    struct ck_fail *fail)
+{
+	const struct kc_table *t = kc_table_find(db, rec->relation);
+	struct kc_value v;
+	uint32_t count;
+	size_t bytes;
+
+	for (size_t i = 0; t != NULL && i < t->rel.nattrs; i++) {
+		if (!kc_raw_value(&t->rel, rec->raw, i, &v, &count, &bytes))
+			return kc_damaged_in(db, t, fail,
+			    "record %u is broken", (unsigned int)rec->number);
+		if (count > 1)
+			return ck_fail_set(fail, CK_UNSUPPORTED, db->shown,
+			    "table 0x%08x: record %u has several values of "
+			    "attribute 0x%08x", (unsigned int)t->id,
+			    (unsigned int)rec->number,
+			    (unsigned int)t->rel.attrs[i].id);
+	}
+	return CK_OK;
+}
+
 void
 kc_record_put(const struct kc_relation *rel, const struct kc_record *head,
     uint32_t semantic, const struct kc_value *values, struct ck_buf *out)

@@ -61,6 +61,20 @@ CK_MUST_USE ck_err kc_label_key(struct kc *kc, struct ck_span label,
 CK_MUST_USE ck_err kc_check_digest(struct kc *kc,
     const struct kc_record *rec, struct ck_span acl, struct ck_fail *fail);
 
+/*
+ * Parse the key of an item that is about to change or be carried, check it
+ * and the digest that its access list may have, and give its private ACL.
+ */
+CK_MUST_USE ck_err kc_prove_key(struct kc *kc, const struct kc_record *item,
+    const struct kc_record *keyrec, struct kc_key_blob *ret,
+    struct ck_secret *ret_acl, struct ck_fail *fail);
+
+/* Insert a generic password with these attributes, and a fresh key for it
+ * with that access list (private_acl may be NULL).  Errors of kc_add(). */
+CK_MUST_USE ck_err kc_put_item(struct kc *kc, const struct kc_value *values,
+    struct ck_span acl, const struct ck_secret *private_acl,
+    const struct ck_secret *secret, struct ck_fail *fail);
+
 /* A value that is present. */
 struct kc_value kc_bytes_value(struct ck_span s);
 struct kc_value kc_word_value(uint32_t w);

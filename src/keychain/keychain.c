@@ -13,6 +13,8 @@
 #include "base/io.h"
 #include "keychain/kc_int.h"
 
+#define OPEN_TRIES 100   /* of a directory that is being replaced meanwhile */
+
 void
 kc_lock_name(const char *base, char ret[KC_LOCK_NAME_SIZE])
 {
@@ -90,13 +92,29 @@ load_blob(struct kc *kc, struct ck_fail *fail)
 	    fail);
 }
 
+/* The directory was replaced by another one between our opening it and our
+ * looking into it, as rotate --keychain does. */
+static bool
+is_moved(const struct kc *kc)
+{
+	char dir[CK_PATH_MAX];
+	struct stat held, now;
+
+	ck_path_parent(kc->path, dir);
+	return kc->dirfd >= 0 && fstat(kc->dirfd, &held) == 0 &&
+	    lstat(dir, &now) == 0 && (held.st_dev != now.st_dev ||
+	    held.st_ino != now.st_ino);
+}
+
 static ck_err
-open_any(const char *path, unsigned int rules, bool writing,
-    unsigned int wait_ms, struct kc **ret, struct ck_fail *fail)
+open_once(const char *path, unsigned int rules, bool writing,
+    unsigned int wait_ms, struct kc **ret, bool *ret_moved,
+    struct ck_fail *fail)
 {
 	struct kc *kc = kc_alloc();
 	ck_err r;
 
+	*ret_moved = false;
 	if (kc == NULL)
 		return ck_fail_set(fail, CK_NOMEM, path, "no memory");
 	if ((r = kc_place(kc, path, fail)) != CK_OK)
@@ -130,7 +148,21 @@ open_any(const char *path, unsigned int rules, bool writing,
 	*ret = kc;
 	return CK_OK;
 out:
+	*ret_moved = r == CK_NOSTORE && is_moved(kc);
 	kc_close(&kc);
+	return r;
+}
+
+static ck_err
+open_any(const char *path, unsigned int rules, bool writing,
+    unsigned int wait_ms, struct kc **ret, struct ck_fail *fail)
+{
+	bool moved = true;
+	ck_err r = CK_NOSTORE;
+
+	for (int i = 0; moved && i < OPEN_TRIES; i++)
+		r = open_once(path, rules, writing, wait_ms, ret, &moved,
+		    fail);
 	return r;
 }
 

@@ -86,6 +86,20 @@ CK_MUST_USE ck_err kc_item_secret(struct kc *kc,
     const struct kc_record *item, struct ck_secret *ret,
     struct ck_fail *fail);
 
+/* Is its data encrypted?  The format also allows data in the clear, which
+ * anybody who can write the file can put there; needs no password. */
+bool kc_item_is_encrypted(const struct kc_record *item);
+
+/*
+ * HMAC-SHA-256 of what under the file's signing key, which only the unlock
+ * password opens: ties bytes to this keychain that its format does not
+ * authenticate.  A changed password keeps it, a new file does not.
+ * CK_LOCKED.
+ */
+#define KC_BIND_BYTES 32
+CK_MUST_USE ck_err kc_bind(struct kc *kc, struct ck_span what,
+    uint8_t ret[KC_BIND_BYTES], struct ck_fail *fail);
+
 /* The raw key of a record in one of the key relations.  CK_LOCKED,
  * CK_DAMAGED. */
 CK_MUST_USE ck_err kc_key_raw(struct kc *kc, const struct kc_record *rec,
@@ -146,6 +160,28 @@ CK_MUST_USE ck_err kc_set_secret(struct kc *kc, const struct kc_record *item,
 CK_MUST_USE ck_err kc_set_attribute(struct kc *kc,
     const struct kc_record *item, uint32_t attr, struct ck_span value,
     int64_t now, struct ck_fail *fail);
+
+/*
+ * --- From one file into a new one (keychain_carry.c): both unlocked. ---
+ */
+
+/*
+ * Can every record of the file be carried?  CK_UNSUPPORTED names the table
+ * that holds something else than generic passwords and their keys, or the
+ * item that is of no known kind.  Verifies everything first (CK_DAMAGED).
+ */
+CK_MUST_USE ck_err kc_can_carry(struct kc *kc, struct ck_fail *fail);
+
+/* A generic password of from into to (of kc_create()): every attribute, both
+ * dates and the access list as they are; new label bytes, key and IVs.  The
+ * two files must be of one version. */
+CK_MUST_USE ck_err kc_carry(struct kc *from, const struct kc_record *item,
+    struct kc *to, struct ck_fail *fail);
+
+/* Every item of a is in b with the same attributes, access list and secret,
+ * and there are no others.  CK_DAMAGED names b. */
+CK_MUST_USE ck_err kc_same_items(struct kc *a, struct kc *b,
+    struct ck_fail *fail);
 
 /* Remove an item and its key; needs no password, as on macOS.  An item
  * without a key goes too. */

@@ -234,39 +234,26 @@ new_acl(struct kc *kc, const struct kc_relation *rel,
 }
 
 ck_err
-kc_add(struct kc *kc, const struct kc_new_item *item,
-    const struct ck_secret *secret, struct ck_fail *fail)
+kc_put_item(struct kc *kc, const struct kc_value *values, struct ck_span acl,
+    const struct ck_secret *private_acl, const struct ck_secret *secret,
+    struct ck_fail *fail)
 {
 	struct item_parts parts = { { 0 }, { 0 }, { 0 }, CK_SECRET_INIT };
-	struct kc_value values[KC_VALUES_MAX], kvalues[27];
-	const struct kc_relation *rel, *krel;
-	struct ck_buf acl = CK_BUF_INIT, blob = CK_BUF_INIT,
-	    data = CK_BUF_INIT;
-	struct ck_span label = item->label;
-	uint8_t date[16];
+	struct ck_buf blob = CK_BUF_INIT, data = CK_BUF_INIT;
+	const struct kc_relation *krel;
+	struct kc_value kvalues[27];
 	uint32_t number;
 	ck_err r;
 
-	if (label.n == 0)
-		label = item->service.n > 0 ? item->service : item->account;
-	if ((r = kc_need_keys(kc, fail)) != CK_OK ||
-	    (r = kc_need_write(kc, fail)) != CK_OK ||
-	    (r = need_relation(kc, KC_REL_GENERIC, 14, &rel, fail)) != CK_OK ||
-	    (r = need_relation(kc, KC_REL_SYMMETRIC_KEY, 27, &krel,
+	if ((r = need_relation(kc, KC_REL_SYMMETRIC_KEY, 27, &krel,
 	    fail)) != CK_OK)
 		return r;
 	if (krel->nattrs != 27)
 		return ck_fail_set(fail, CK_UNSUPPORTED, kc->path,
 		    "the key table has %zu attributes", krel->nattrs);
-	kc_date_format(item->now, date);
 	if ((r = item_parts_make(&parts, fail)) != CK_OK)
 		goto out;
-	if ((r = item_values(kc, rel, item, label, date, values,
-	    fail)) != CK_OK)
-		goto out;
-	if ((r = new_acl(kc, rel, values, item, label, &acl, fail)) != CK_OK)
-		goto out;
-	if ((r = new_key_blob(kc, &parts, ck_buf_view(&acl), NULL, &blob,
+	if ((r = new_key_blob(kc, &parts, acl, private_acl, &blob,
 	    fail)) != CK_OK)
 		goto out;
 	r = kc_item_data_encode(parts.label, parts.data_iv, &parts.key, secret,
@@ -292,9 +279,37 @@ kc_add(struct kc *kc, const struct kc_new_item *item,
 	    ck_buf_view(&blob), &number, fail));
 out:
 	ck_secret_wipe(&parts.key);
-	ck_buf_free(&acl);
 	ck_buf_free(&blob);
 	ck_buf_free(&data);
+	return r;
+}
+
+ck_err
+kc_add(struct kc *kc, const struct kc_new_item *item,
+    const struct ck_secret *secret, struct ck_fail *fail)
+{
+	struct kc_value values[KC_VALUES_MAX];
+	const struct kc_relation *rel;
+	struct ck_buf acl = CK_BUF_INIT;
+	struct ck_span label = item->label;
+	uint8_t date[16];
+	ck_err r;
+
+	if (label.n == 0)
+		label = item->service.n > 0 ? item->service : item->account;
+	if ((r = kc_need_keys(kc, fail)) != CK_OK ||
+	    (r = kc_need_write(kc, fail)) != CK_OK ||
+	    (r = need_relation(kc, KC_REL_GENERIC, 14, &rel, fail)) != CK_OK)
+		return r;
+	kc_date_format(item->now, date);
+	if ((r = item_values(kc, rel, item, label, date, values,
+	    fail)) != CK_OK)
+		goto out;
+	if ((r = new_acl(kc, rel, values, item, label, &acl, fail)) != CK_OK)
+		goto out;
+	r = kc_put_item(kc, values, ck_buf_view(&acl), NULL, secret, fail);
+out:
+	ck_buf_free(&acl);
 	return r;
 }
 
@@ -338,13 +353,10 @@ put_key(struct kc *kc, const struct kc_record *keyrec, const uint8_t *label,
 	    data, fail);
 }
 
-/*
- * Parse the key of an item that is about to change, and give its private
- * ACL.  Nothing of ours goes on top of a key that does not authenticate, or
- * under a digest that does not fit: it would look genuine afterwards.
- */
-static ck_err
-prove_key(struct kc *kc, const struct kc_record *item,
+/* Nothing of ours goes on top of a key that does not authenticate, or under a
+ * digest that does not fit: it would look genuine afterwards. */
+ck_err
+kc_prove_key(struct kc *kc, const struct kc_record *item,
     const struct kc_record *keyrec, struct kc_key_blob *ret,
     struct ck_secret *ret_acl, struct ck_fail *fail)
 {
@@ -384,7 +396,7 @@ kc_set_secret(struct kc *kc, const struct kc_record *item,
 	    (r = kc_item_key(kc, item, &keyrec, fail)) != CK_OK)
 		return r;
 	kc_date_format(now, date);
-	if ((r = prove_key(kc, item, &keyrec, &parsed, &private_acl,
+	if ((r = kc_prove_key(kc, item, &keyrec, &parsed, &private_acl,
 	    fail)) != CK_OK)
 		goto out;
 	if ((r = item_parts_make(&parts, fail)) != CK_OK)
@@ -443,7 +455,7 @@ reseal(struct kc *kc, const struct kc_record *item,
 		return CK_OK;
 	if ((r = kc_need_keys(kc, fail)) != CK_OK)
 		return r;
-	if ((r = prove_key(kc, item, keyrec, &parsed, &private_acl,
+	if ((r = kc_prove_key(kc, item, keyrec, &parsed, &private_acl,
 	    fail)) != CK_OK)
 		goto out;
 	if ((r = kc_attr_digest(rel, values, digest)) != CK_OK ||

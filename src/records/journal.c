@@ -9,6 +9,7 @@ static ck_err
 take(struct ck_rec_row *row, void *arg)
 {
 	struct ck_rec_journal *ret = arg;
+	int64_t slot = ck_rec_number(row, 7);
 
 	ck_rec_text(row, 0, ret->operation, sizeof(ret->operation));
 	ck_rec_text(row, 1, ret->nonce, sizeof(ret->nonce));
@@ -17,6 +18,11 @@ take(struct ck_rec_row *row, void *arg)
 	ret->to_generation = (uint64_t)ck_rec_number(row, 4);
 	ck_rec_text(row, 5, ret->at, sizeof(ret->at));
 	ck_rec_text(row, 6, ret->credential, sizeof(ret->credential));
+	/* The file has a constraint for it, which SQLite leaves out when it
+	 * only reads, and the seal leaves it out too. */
+	if (row->r == CK_OK && slot != 1)
+		return ck_rec_damaged(row->rec->path, row->fail,
+		    "the open operation has another slot than 1");
 	return row->r;
 }
 

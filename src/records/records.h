@@ -333,6 +333,9 @@ CK_MUST_USE ck_err ck_records_seal_put(struct ck_records *rec,
 CK_MUST_USE ck_err ck_records_seal_get(struct ck_records *rec,
     uint64_t generation, uint8_t ret_mac[CK_REC_MAC_SIZE],
     struct ck_fail *fail);
+/* Drop them all: the keychain with their key is gone. */
+CK_MUST_USE ck_err ck_records_seal_clear(struct ck_records *rec,
+    struct ck_fail *fail);
 
 /*
  * Feed the bytes that the seal covers, in the encoding of docs/records.md:

@@ -29,6 +29,18 @@ ck_records_seal_put(struct ck_records *rec, uint64_t generation,
 	return ck_rec_leave(rec, own, r, fail);
 }
 
+ck_err
+ck_records_seal_clear(struct ck_records *rec, struct ck_fail *fail)
+{
+	bool own = false;
+	ck_err r;
+
+	if ((r = ck_rec_enter(rec, &own, fail)) != CK_OK)
+		return r;
+	r = ck_rec_change(rec, CK_ST_SEAL_CLEAR, NULL, NULL, fail);
+	return ck_rec_leave(rec, own, r, fail);
+}
+
 static ck_err
 take(struct ck_rec_row *row, void *arg)
 {

@@ -16,9 +16,10 @@
 #define STORE_COLUMNS "SELECT id, kind, path, device, inode FROM store"
 #define PRINCIPAL_COLUMNS                                                    \
 	"SELECT id, what, honours, reader, writer FROM principal"
-#define JOURNAL_COLUMNS                                                      \
+/* The slot has no place in the seal. */
+#define JOURNAL_COLUMNS(more)                                                \
 	"SELECT operation, nonce, step, from_generation, to_generation, at," \
-	" credential FROM journal"
+	" credential" more " FROM journal"
 #define EVENT_COLUMNS "SELECT seq, at, what, detail, prev FROM event"
 
 static const char *const texts[CK_ST_COUNT] = {
@@ -73,7 +74,7 @@ static const char *const texts[CK_ST_COUNT] = {
 	[CK_ST_PROTECTED_EACH] = "SELECT path, kind, deny, why FROM protected"
 	    " ORDER BY path",
 
-	[CK_ST_JOURNAL_GET] = JOURNAL_COLUMNS,
+	[CK_ST_JOURNAL_GET] = JOURNAL_COLUMNS(", slot"),
 	[CK_ST_JOURNAL_OPEN] = "INSERT INTO journal (slot, operation, nonce,"
 	    " step, from_generation, to_generation, at, credential)"
 	    " VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7)",
@@ -93,6 +94,7 @@ static const char *const texts[CK_ST_COUNT] = {
 	[CK_ST_SEAL_GET] = "SELECT mac FROM seal WHERE generation = ?1",
 	[CK_ST_SEAL_PUT] = "INSERT INTO seal (generation, mac) VALUES (?1, ?2)"
 	    " ON CONFLICT (generation) DO UPDATE SET mac = ?2",
+	[CK_ST_SEAL_CLEAR] = "DELETE FROM seal",
 	[CK_ST_SEAL_DROP] = "DELETE FROM seal WHERE generation <> ?1"
 	    " AND generation <> ?1 - 1",
 
@@ -105,7 +107,7 @@ static const char *const texts[CK_ST_COUNT] = {
 	    " ORDER BY credential, principal, role, rank",
 	[CK_ST_ALL_PROTECTED] = "SELECT path, kind, deny, why FROM protected"
 	    " ORDER BY path",
-	[CK_ST_ALL_JOURNAL] = JOURNAL_COLUMNS,
+	[CK_ST_ALL_JOURNAL] = JOURNAL_COLUMNS(""),
 	[CK_ST_ALL_SETTING] = "SELECT name, value FROM setting ORDER BY name"
 };
 

@@ -278,3 +278,29 @@ out:
 	ck_broker_lock_release(&own);
 	return r;
 }
+
+ck_err
+ck_broker_file_puttable(const char *path, const char *provider,
+    const struct ck_secret *value, struct ck_fail *fail)
+{
+	struct ck_broker_text b = CK_BROKER_TEXT_INIT(path);
+	struct ck_secret edited = CK_SECRET_INIT;
+	char key[CK_PROVIDER_SIZE];
+	struct ck_span text = CK_SPAN_NONE;
+	bool there = false;
+	ck_err r;
+
+	if (ck_json_check(span(value), &text) != CK_OK || text.p[0] != '{')
+		return ck_fail_set(fail, CK_UNSUPPORTED, path,
+		    "holds JSON objects only, and the value of %s is none",
+		    provider);
+	if ((r = ck_broker_provider(provider, key, fail)) == CK_OK &&
+	    (r = ck_broker_text_open(&b, fail)) == CK_OK &&
+	    (r = may_put(&b, key, value, NULL, &there, fail)) == CK_OK &&
+	    !there)
+		r = ck_json_put_member(&b.text, key, value, path, &edited,
+		    fail);
+	ck_secret_wipe(&edited);
+	ck_broker_text_close(&b);
+	return r;
+}

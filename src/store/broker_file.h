@@ -102,4 +102,13 @@ CK_MUST_USE ck_err ck_broker_file_put(const char *path, const char *provider,
     const struct ck_secret *value, const struct ck_secret *expected,
     struct ck_broker_lock *lock, struct ck_fail *fail);
 
+/*
+ * Would ck_broker_file_put(), with expected NULL, be able to write the value?
+ * Nothing is locked or written.  CK_UNSUPPORTED: the value is no JSON object,
+ * or the file has JSON that cannot be proved unchanged after an edit.
+ */
+CK_MUST_USE ck_err ck_broker_file_puttable(const char *path,
+    const char *provider, const struct ck_secret *value,
+    struct ck_fail *fail);
+
 #endif

@@ -27,36 +27,75 @@ dump(const json_t *array, struct ck_secret *ret)
 	return CK_OK;
 }
 
+/* The index as an array of strings, or NULL with the reason in *ret_err. */
+static json_t *
+load(const struct ck_secret *index, ck_err *ret_err)
+{
+	json_t *array = json_loadb((const char *)index->p, index->n, 0, NULL);
+	bool sound = json_is_array(array);
+
+	for (size_t i = 0; sound && i < json_array_size(array); i++)
+		sound = json_is_string(json_array_get(array, i));
+	if (sound)
+		return array;
+	json_decref(array);
+	*ret_err = CK_DAMAGED;
+	return NULL;
+}
+
 ck_err
 ck_index_without(const struct ck_secret *index, const char *account,
     bool *ret_changed, struct ck_secret *ret)
 {
-	json_t *array;
 	bool changed = false;
 	ck_err r = CK_OK;
+	json_t *array;
 
-	array = json_loadb((const char *)index->p, index->n, 0, NULL);
-	if (!json_is_array(array)) {
-		json_decref(array);
-		return CK_DAMAGED;
-	}
+	if ((array = load(index, &r)) == NULL)
+		return r;
 	for (size_t i = json_array_size(array); i-- > 0;) {
-		const json_t *entry = json_array_get(array, i);
-
-		if (!json_is_string(entry)) {
-			r = CK_DAMAGED;
-			break;
-		}
-		if (strcmp(json_string_value(entry), account) == 0) {
-			if (json_array_remove(array, i) != 0)
-				r = CK_NOMEM;
-			changed = true;
-		}
+		if (strcmp(json_string_value(json_array_get(array, i)),
+		    account) != 0)
+			continue;
+		if (json_array_remove(array, i) != 0)
+			r = CK_NOMEM;
+		changed = true;
 	}
 	if (r == CK_OK && changed)
 		r = dump(array, ret);
 	if (r == CK_OK)
 		*ret_changed = changed;
+	json_decref(array);
+	return r;
+}
+
+ck_err
+ck_index_with(const struct ck_secret *index, const char *account,
+    bool *ret_changed, struct ck_secret *ret)
+{
+	bool there = false;
+	ck_err r = CK_OK;
+	json_t *array;
+	size_t at, n;
+
+	if ((array = load(index, &r)) == NULL)
+		return r;
+	at = n = json_array_size(array);
+	for (size_t i = n; i-- > 0;) {
+		int order = strcmp(json_string_value(json_array_get(array,
+		    i)), account);
+
+		there = there || order == 0;
+		if (order > 0)
+			at = i;
+	}
+	if (!there && json_array_insert_new(array, at,
+	    json_string(account)) != 0)
+		r = CK_NOMEM;
+	if (r == CK_OK && !there)
+		r = dump(array, ret);
+	if (r == CK_OK)
+		*ret_changed = !there;
 	json_decref(array);
 	return r;
 }

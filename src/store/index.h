@@ -16,4 +16,12 @@
 CK_MUST_USE ck_err ck_index_without(const struct ck_secret *index,
     const char *account, bool *ret_changed, struct ck_secret *ret);
 
+/*
+ * The index with account, which goes in front of the first greater id: the
+ * broker keeps them sorted.  *ret_changed is false, and *ret left alone, when
+ * it names it already.  Codes as above.
+ */
+CK_MUST_USE ck_err ck_index_with(const struct ck_secret *index,
+    const char *account, bool *ret_changed, struct ck_secret *ret);
+
 #endif

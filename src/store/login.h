@@ -88,6 +88,22 @@ CK_MUST_USE ck_err ck_login_create(const struct ck_login *login,
     struct ck_fail *fail);
 
 /*
+ * Make at to->path, under to->password, a keychain with keys and a signature
+ * of its own that holds every item of from->path as it is: attributes, dates
+ * and access list.  It appears complete, like one of ck_login_create(), was
+ * read back and compared item by item.  from is under its writers' lock
+ * meanwhile and stays as it is.
+ *
+ * CK_UNSUPPORTED: from holds something that cannot be carried.  CK_REFUSED as
+ * in ck_login_create().
+ */
+CK_MUST_USE ck_err ck_login_renew(const struct ck_login *from,
+    const struct ck_login *to, uint32_t idle, struct ck_fail *fail);
+/* Only whether from could be carried. */
+CK_MUST_USE ck_err ck_login_can_renew(const struct ck_login *from,
+    struct ck_fail *fail);
+
+/*
  * Each keychain on the user's search list, as its preference file names it
  * ("~/" resolved against home; macOS leaves "-db" away there).  A missing
  * preference file is an empty list.  CK_UNSUPPORTED: a property list in a

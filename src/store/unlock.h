@@ -56,6 +56,9 @@ CK_MUST_USE ck_err ck_unlock_put(const char *path, const struct ck_unlock *u,
 CK_MUST_USE ck_err ck_unlock_get(const char *path, struct ck_unlock *ret,
     struct ck_fail *fail);
 
+/* Remove what a killed ck_unlock_put() left beside the file. */
+CK_MUST_USE ck_err ck_unlock_tidy(const char *path, struct ck_fail *fail);
+
 /* Remove the file, judged as in ck_unlock_get() but not read.  CK_NOSTORE. */
 CK_MUST_USE ck_err ck_unlock_remove(const char *path, struct ck_fail *fail);
 

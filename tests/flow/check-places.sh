@@ -150,6 +150,31 @@ if [ -r /proc/self/environ ] && [ -z "$CK_TRACED" ]; then
 	wait "$pid"
 	run "$CK" check
 	refute 'gone with the process' grep -q "process $pid: " "$T_OUT"
+
+	t_case 'a worker from before the migration'
+	worker() {
+		CLANKIE_WORKER_PANE=1 cat "$T_TMP/end" >"$T_TMP/null" &
+		pid=$!
+		exec 9>"$T_TMP/end"
+	}
+	c_home
+	c_broker
+	worker
+	old=$pid
+	run "$CK" migrate
+	run "$CK" check
+	expect_status 0
+	k_has worker-before-migration
+	expect_out_has "process $old: is a worker"
+	exec 9>&-
+	wait "$old"
+	# Dates of processes and events are whole seconds.
+	sleep 2
+	worker
+	run "$CK" check
+	refute 'one from after it is none' grep -q "process $pid: " "$T_OUT"
+	exec 9>&-
+	wait "$pid"
 else
 	skip found 'no /proc here, or every environment is watched'
 fi

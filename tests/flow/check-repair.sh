@@ -6,17 +6,6 @@
 . "$(dirname "$0")/../lib/custody.sh"
 . "$(dirname "$0")/../lib/check.sh"
 
-GOLDEN=$T_ROOT/fixtures/cli
-
-expect_golden() { # name
-	sed -e "s|$T_HOME|@HOME@|g" "$T_OUT" >"$T_TMP/$1"
-	if [ "${CK_GOLDEN:-}" = write ]; then
-		cp "$T_TMP/$1" "$GOLDEN/$1"
-	fi
-	diff "$GOLDEN/$1" "$T_TMP/$1" >"$T_NOTE" 2>&1
-	t_result $? "as fixtures/cli/$1"
-}
-
 # Everything but the named files is as it was before the repair.
 only_changed() {
 	t_tree_now >"$T_TMP/tree.now"
@@ -103,6 +92,35 @@ only_changed './.clankie-keys/custody.db.new-4711
 ./.clankie-keys/operator/operator.keychain-db.sb-0123abcd-012345
 ./.config/clankie-keys/unlock.json.tmp-0123abcd'
 rm "$KEYS/worker.sb.tmp-notes"
+
+t_case 'a keychain that lies aside'
+nonce=0123456789abcdef0123456789abcdef
+for prefix in scratch- restored-; do
+	cp -a "$KEYS/operator" "$KEYS/$prefix$nonce"
+	rm -f "$KEYS/$prefix$nonce"/.fl*
+done
+: | t_write "$KEYS/scratch-notes"
+mkdir "$KEYS/lost-$nonce"
+run "$CK" check
+expect_status 0
+k_expect leftover-keychain
+repair 0
+expect_out_has 'repaired leftover-keychain'
+k_expect ''
+only_changed "./.clankie-keys/restored-$nonce/operator.keychain-db
+./.clankie-keys/scratch-$nonce/operator.keychain-db"
+refute 'the directories too are gone' test -e "$KEYS/scratch-$nonce"
+rm "$KEYS/scratch-notes"
+rmdir "$KEYS/lost-$nonce"
+t_case 'it stays when the keychain cannot be read'
+cp -a "$KEYS/operator" "$KEYS/scratch-$nonce"
+mv "$UNLOCK" "$T_TMP/unlock.aside"
+repair 21
+k_has leftover-keychain
+k_has repair-failed
+only_changed ''
+mv "$T_TMP/unlock.aside" "$UNLOCK"
+rm -r "$KEYS/scratch-$nonce"
 
 t_case 'settings that were changed'
 c_tamper update --lock-after 300 --lock-on-sleep no --password-fd 3 \
@@ -198,7 +216,7 @@ rm "$KEYS/worker.sb"
 chmod 0644 "$UNLOCK"
 run "$CK" check --startup --json --as service-startup
 expect_status 21
-expect_golden check-startup.json
+k_golden check-startup.json
 chmod 0600 "$UNLOCK"
 run "$CK" check --json --repair --as authenticator
 expect_status 0
@@ -207,12 +225,12 @@ expect_json repaired.0.code rules-missing
 expect_json repaired.0.place "$KEYS/worker.sb"
 run "$CK" check --startup --json --as authenticator
 expect_status 0
-expect_golden check-order.json
+k_golden check-order.json
 
 t_case 'the table of codes'
 run "$CK" check --codes
 expect_status 0
-expect_golden check-codes.txt
+k_golden check-codes.txt
 cp "$T_OUT" "$T_TMP/codes"
 expect 'there are codes' test "$(wc -l <"$T_TMP/codes")" -gt 40
 expect 'each is there once' \

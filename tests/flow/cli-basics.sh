@@ -32,6 +32,28 @@ expect_out_empty
 expect_err_has 'clankie-keys: '
 expect_err_has 'frobnicate'
 
+t_case 'what every verb takes, in front of it'
+run "$CK" --json --home "$T_HOME/.clankie-keys" status
+expect_status 0
+expect_json custody "$T_HOME/.clankie-keys"
+run "$CK" "--home=$T_HOME/.clankie-keys" --json status
+expect_json ok true
+run "$CK" --json --help status
+expect_status 0
+expect_out_has 'usage: clankie-keys status'
+for words in '--frobnicate status' '--fd=1 get' '--home'; do
+	# shellcheck disable=SC2086  # words
+	run "$CK" $words
+	expect_status 2
+	expect_out_empty
+done
+
+t_case 'help for what does not exist'
+run "$CK" help frobnicate
+expect_status 2
+expect_out_empty
+expect_err_has 'frobnicate'
+
 t_case 'unknown option'
 run "$CK" status --frobnicate
 expect_status 2

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# alone: yes
 # Many keychain commands on one file at once: nothing is lost, one wins where
 # only one can, and no reader ever sees half a file.
 # shellcheck disable=SC2119  # kc_new takes options, or none

@@ -15,13 +15,15 @@
 #	                      gate says one line, in time, and agrees
 #	k_has_after STATUS CODE       the same for one among others
 #	k_one_line            standard error is one line
+#	k_golden NAME         the last output is fixtures/cli/NAME, the home as
+#	                      @HOME@; CK_GOLDEN=write makes it so
 #
 # What k_expect leaves out is always there, and has checks of its own:
 # principals that go past the records, other secrets of the broker, what other
 # processes hide or hold, and, in a copy, that the keychain is another file.
 
 K_ALWAYS='principal-not-honouring remaining-secrets not-checked
-    service-environment dedicated-replaced'
+    service-environment worker-before-migration dedicated-replaced'
 K_PW=/dev/null
 
 k_custody() {
@@ -118,6 +120,15 @@ k_one_line() {
 	t_why 'standard error is not one line'
 	[ "$(wc -l <"$T_ERR")" -eq 1 ]
 	t_result $? 'one line'
+}
+
+k_golden() {
+	sed -e "s|$T_HOME|@HOME@|g" "$T_OUT" >"$T_TMP/$1"
+	if [ "${CK_GOLDEN:-}" = write ]; then
+		cp "$T_TMP/$1" "$T_ROOT/fixtures/cli/$1"
+	fi
+	diff "$T_ROOT/fixtures/cli/$1" "$T_TMP/$1" >"$T_NOTE" 2>&1
+	t_result $? "as fixtures/cli/$1"
 }
 
 # The gate: $1 is the status that it must have too.

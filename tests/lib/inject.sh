@@ -10,10 +10,21 @@
 #	                     changes something on disk, N counted for its name
 #	i_sample K           every Kth line, all with CK_SWEEP=full
 #	i_inject WHAT COMMAND...  run it, strace told -e inject=WHAT; sets $status
+#	i_record WHAT COMMAND...  forget what was recorded; keep the home; run the
+#	                     command, strace told -e inject=WHAT, and record it
+#	i_cuts COMMAND...    record this run, too; prints what power cuts may leave
+#	                     of the recorded runs (see tests/tools/ck-cut.c)
+#	i_cut N              the home as the power cut number N leaves it
 
 I_CALLS='openat,rename,renameat,renameat2,link,linkat,unlink,unlinkat,rmdir'
 I_CALLS=$I_CALLS',mkdir,mkdirat,fsync,fdatasync,fchmod,write,pwrite64'
 I_CALLS=$I_CALLS',ftruncate,utimensat'
+
+# Everything by which a process can change a disk, and what says where.
+I_CUT_CALLS=$I_CALLS',open,creat,read,lseek,writev,pwritev,pwritev2,truncate'
+I_CUT_CALLS=$I_CUT_CALLS',fallocate,symlink,symlinkat,chmod,fchmodat,umask,mmap'
+I_CUT_CALLS=$I_CUT_CALLS',sync_file_range,sync,syncfs,msync,dup,dup2,dup3'
+I_CUT_CALLS=$I_CUT_CALLS',copy_file_range,sendfile,splice,?io_uring_setup'
 
 # A tracer keeps LeakSanitizer from working, which is no finding.
 i_strace() {
@@ -71,4 +82,35 @@ i_inject() {
 		    >"$T_OUT" 2>"$T_ERR"
 		exit $?
 	) 2>/dev/null || status=$?
+}
+
+# Without -qq: a second run has to see where the first one ended.
+i_trace_cuts() {
+	env ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0" \
+	    strace -f -q -xx -y -s 2097152 -o "$T_TMP/cut.last" \
+	    -e "trace=$I_CUT_CALLS" "$@" >/dev/null 2>"$T_ERR"
+}
+
+i_record() {
+	rm -rf "$T_TMP/cut.start"
+	cp -a "$T_HOME" "$T_TMP/cut.start"
+	: >"$T_TMP/cut.log"
+	[ -n "$1" ] || return 0
+	i_what=$1
+	shift
+	(i_trace_cuts -e "inject=$i_what" "$@") 2>/dev/null
+	cat "$T_TMP/cut.last" >>"$T_TMP/cut.log"
+}
+
+i_cuts() {
+	i_trace_cuts "$@" || return 1
+	cat "$T_TMP/cut.last" >>"$T_TMP/cut.log"
+	"$T_TOOLS/ck-cut" list "$T_TMP/cut.log" "$T_HOME" "$T_TMP/cut.start"
+}
+
+i_cut() { # number
+	chmod -R u+rwX "$T_HOME"
+	rm -rf "$T_HOME"
+	"$T_TOOLS/ck-cut" make "$T_TMP/cut.log" "$T_HOME" "$T_TMP/cut.start" \
+	    "$1" "$T_HOME"
 }

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The log is that of strace -f -xx -y -v: one line per call, every string and
- * path in hex, so that no text in it can be taken for syntax.
- */
+/* The log is that of strace -f -xx -y -v: one line per call. */
 #include "trace.h"
 
 #include <ctype.h>
@@ -15,7 +12,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "base/bytes.h"
+#include "hexlog.h"
 
 #define MAX_FDS 8
 
@@ -34,13 +31,6 @@ struct judge {
 	const struct patterns *patterns;
 	struct process *live;
 	struct trace_result result;
-};
-
-/* A string argument, decoded. */
-struct text {
-	uint8_t *p;
-	size_t n;
-	bool cut;            /* strace did not show all of it */
 };
 
 static bool
@@ -95,60 +85,6 @@ finding(struct judge *j, const struct process *p, const char *what,
 	j->result.findings++;
 }
 
-/* Decode \xHH until stop; NULL when the text is something else. */
-static const char *
-take_hex(const char *s, char stop, struct text *ret)
-{
-	char digits[3] = "";
-
-	for (ret->n = 0; *s != stop; s += 4) {
-		if (s[0] != '\\' || s[1] != 'x' || s[2] == '\0')
-			return NULL;
-		digits[0] = s[2];
-		digits[1] = s[3];
-		if (ck_hex_decode(digits, &ret->p[ret->n], 1) != CK_OK)
-			return NULL;
-		ret->n++;
-	}
-	ret->p[ret->n] = '\0';
-	return s + 1;
-}
-
-/* The next quoted string at or after s; NULL when there is none. */
-static const char *
-take_string(const char *s, struct text *ret)
-{
-	if ((s = strchr(s, '"')) == NULL)
-		return NULL;
-	if ((s = take_hex(s + 1, '"', ret)) == NULL)
-		return NULL;
-	ret->cut = strncmp(s, "...", 3) == 0;
-	return s;
-}
-
-/* First argument of a call, "7</path>": the number, and the path decoded. */
-static int
-take_fd(const char *args, struct text *ret_path)
-{
-	const char *open = strchr(args, '<');
-
-	ret_path->p[0] = '\0';
-	ret_path->n = 0;
-	if (!isdigit((unsigned char)args[0]))
-		return -1;
-	if (open == NULL)
-		return (int)strtol(args, NULL, 10);
-	/* Older versions of strace leave the path as it is. */
-	if (open[1] == '\\') {
-		(void)take_hex(open + 1, '>', ret_path);
-	} else {
-		ret_path->n = strcspn(open + 1, ">");
-		memcpy(ret_path->p, open + 1, ret_path->n);
-		ret_path->p[ret_path->n] = '\0';
-	}
-	return (int)strtol(args, NULL, 10);
-}
-
 static bool
 write_allowed(const struct judge *j, const struct process *p, int fd,
     const struct text *path)
@@ -178,7 +114,7 @@ learn_arguments(const struct judge *j, struct process *p, const char *args,
 	const char *const end = strchr(args, ']');
 
 	p->fds = 0;
-	while (p->fds < MAX_FDS - 1 && (args = take_string(args, t)) != NULL &&
+	while (p->fds < MAX_FDS - 1 && (args = hexlog_string(args, t)) != NULL &&
 	    (end == NULL || args <= end)) {
 		const char *word = (const char *)t->p;
 		const char *value = NULL;
@@ -209,8 +145,8 @@ become(struct judge *j, struct process *p, const char *args,
 	const char *base;
 
 	/* An empty path means the descriptor that execveat was given. */
-	if (take_string(args, t) == NULL || t->n == 0)
-		(void)take_fd(args, t);
+	if (hexlog_string(args, t) == NULL || t->n == 0)
+		(void)hexlog_fd(args, t);
 	base = strrchr((const char *)t->p, '/');
 	base = base != NULL ? base + 1 : (const char *)t->p;
 	(void)snprintf(p->name, sizeof(p->name), "%s", base);
@@ -238,7 +174,7 @@ judge_exec(struct judge *j, struct process *p, const char *args,
 		if (part[i] == NULL && result[0] == '0')
 			finding(j, p, "execve", what[i], "could not be seen");
 	}
-	for (s = args; (s = take_string(s, t)) != NULL;) {
+	for (s = args; (s = hexlog_string(s, t)) != NULL;) {
 		int i = part[1] == NULL || s < part[1] ? 0 :
 		    part[2] == NULL || s <= part[2] ? 1 : 2;
 
@@ -291,7 +227,7 @@ judge_call(struct judge *j, struct process *p, const char *call,
 	int fd;
 
 	j->result.looked_at++;
-	fd = take_fd(args, t);
+	fd = hexlog_fd(args, t);
 	(void)snprintf(where, sizeof(where), "%d %s", fd, (char *)t->p);
 	if (write && write_allowed(j, p, fd, t))
 		return;
@@ -300,7 +236,7 @@ judge_call(struct judge *j, struct process *p, const char *call,
 	if (moved && write && (strchr(args, '"') == NULL ||
 	    strstr(args, "iov_base=0x") != NULL))
 		finding(j, p, call, where, "could not be seen");
-	while ((args = take_string(args, t)) != NULL) {
+	while ((args = hexlog_string(args, t)) != NULL) {
 		how = patterns_find(j->patterns, t->p, t->n);
 		if (how != NULL || t->cut)
 			finding(j, p, call, where,

@@ -384,6 +384,42 @@ put_adds_replaces_and_repeats(void **state)
 	ck_secret_wipe(&b);
 }
 
+/* Asked beforehand it says what put is going to say, and changes nothing. */
+static void
+puttable_is_what_put_says(void **state)
+{
+	struct help_store *fx = *state;
+	struct ck_secret a = hs_secret("{\"type\":\"api\",\"key\":\"1\"}");
+	struct ck_secret b = hs_secret("{\"type\":\"api\",\"key\":\"2\"}");
+	struct ck_secret no_object = hs_secret("[1]");
+	static const char other[] = "{\"other\":{},\"n\":1}";
+	static const char odd[] = "{\"other\":{\"n\":1e999}}";
+
+	assert_int_equal(ck_broker_file_puttable(fx->path, OPERATOR, &a,
+	    NULL), CK_OK);
+	assert_int_equal(hs_entries(fx->dir), 0);
+	hs_write(fx->path, other, strlen(other), 0600);
+	assert_int_equal(ck_broker_file_puttable(fx->path, OPERATOR, &a,
+	    NULL), CK_OK);
+	assert_int_equal(ck_broker_file_puttable(fx->path, OPERATOR,
+	    &no_object, NULL), CK_UNSUPPORTED);
+	hs_assert_file(fx->path, other, strlen(other));
+	assert_int_equal(ck_broker_file_put(fx->path, OPERATOR, &a, NULL,
+	    NULL, NULL), CK_OK);
+	assert_int_equal(ck_broker_file_puttable(fx->path, OPERATOR, &a,
+	    NULL), CK_OK);
+	assert_int_equal(ck_broker_file_puttable(fx->path, OPERATOR, &b,
+	    NULL), CK_CHANGED);
+	hs_write(fx->path, odd, strlen(odd), 0600);
+	assert_int_equal(ck_broker_file_puttable(fx->path, OPERATOR, &a,
+	    NULL), CK_UNSUPPORTED);
+	hs_assert_file(fx->path, odd, strlen(odd));
+	assert_alone(fx);
+	ck_secret_wipe(&a);
+	ck_secret_wipe(&b);
+	ck_secret_wipe(&no_object);
+}
+
 static void
 put_makes_the_directory_closed(void **state)
 {
@@ -952,6 +988,7 @@ main(void)
 		WITH_FX(erase_of_a_changed_value_changes_nothing),
 		WITH_FX(file_cut_at_any_length_is_damaged_and_stays),
 		WITH_FX(put_adds_replaces_and_repeats),
+		WITH_FX(puttable_is_what_put_says),
 		WITH_FX(put_makes_the_directory_closed),
 		WITH_FX(put_of_a_value_that_is_no_object_is_refused),
 		WITH_FX(unsafe_places_are_refused),

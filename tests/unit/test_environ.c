@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/environ.h"
 #include "base/secret.h"
 
@@ -53,16 +54,36 @@ start(char *first, char *variable, int *ret_pipe)
 	return pid;
 }
 
+struct looked_for {
+	pid_t pid;
+	bool found;
+	int64_t started;
+};
+
+static void
+compare(void *arg, const struct ck_environ_process *process)
+{
+	struct looked_for *l = arg;
+
+	if (process->pid != l->pid)
+		return;
+	l->found = true;
+	l->started = process->started;
+}
+
+/* Found; and then it began just now, whatever its name is. */
 static bool
 scan_has(pid_t pid)
 {
-	struct ck_environ e;
-	bool ret = false;
+	struct looked_for l = { pid, false, 0 };
+	int64_t now = ck_clock_wall();
+	size_t unseen = 0;
 
-	assert_int_equal(ck_environ_scan(NAME, &e, NULL), CK_OK);
-	for (size_t i = 0; i < e.n; i++)
-		ret = ret || e.pid[i] == pid;
-	return ret;
+	assert_int_equal(ck_environ_scan(NAME, compare, &l, &unseen, NULL),
+	    CK_OK);
+	if (l.found)
+		assert_true(l.started >= now - 120 && l.started <= now + 2);
+	return l.found;
 }
 
 /* The variable behind another one of n bytes. */

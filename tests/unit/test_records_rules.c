@@ -286,6 +286,29 @@ one_operation_is_open_at_most(void **state)
 	ck_records_close(&rec);
 }
 
+/* The seal leaves the slot out, and SQLite leaves the constraint out for a
+ * handle that only reads. */
+static void
+an_operation_in_another_slot_is_damaged(void **state)
+{
+	struct help_records *fx = *state;
+	struct ck_records *rec = help_records_open(fx, CK_REC_CREATE);
+	struct ck_rec_journal got = { .step = 42 };
+
+	assert_int_equal(ck_records_journal_open(rec, &migrate, &fx->fail),
+	    CK_OK);
+	ck_records_close(&rec);
+	assert_int_equal(help_records_sql(fx,
+	    "PRAGMA ignore_check_constraints = ON;"
+	    "DROP TRIGGER journal_update; UPDATE journal SET slot = 2"),
+	    SQLITE_OK);
+	rec = help_records_open(fx, CK_REC_READ);
+	assert_int_equal(ck_records_journal_get(rec, &got, &fx->fail),
+	    CK_DAMAGED);
+	assert_int_equal(got.step, 42);
+	ck_records_close(&rec);
+}
+
 static void
 events_are_only_appended(void **state)
 {
@@ -429,6 +452,7 @@ main(void)
 		CASE(principal_that_appears_later_gets_the_dedicated_store),
 		CASE(rows_that_make_no_sense_are_refused),
 		CASE(one_operation_is_open_at_most),
+		CASE(an_operation_in_another_slot_is_damaged),
 		CASE(events_are_only_appended),
 		CASE(edited_event_breaks_the_chain),
 		CASE(event_taken_out_breaks_the_chain),

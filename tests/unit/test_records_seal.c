@@ -58,6 +58,27 @@ seals_are_kept_for_two_generations(void **state)
 	ck_records_close(&rec);
 }
 
+/* None of them fits the key of a keychain that comes later. */
+static void
+cleared_seals_are_all_gone(void **state)
+{
+	struct help_records *fx = *state;
+	struct ck_records *rec = help_records_open(fx, CK_REC_CREATE);
+	const uint8_t mac[CK_REC_MAC_SIZE] = { 1 };
+
+	assert_int_equal(ck_records_seal_clear(rec, &fx->fail), CK_OK);
+	for (uint64_t i = 1; i <= 2; i++)
+		assert_int_equal(ck_records_seal_put(rec, i, mac, &fx->fail),
+		    CK_OK);
+	assert_int_equal(ck_records_seal_clear(rec, &fx->fail), CK_OK);
+	assert_int_equal(help_records_count(fx, "SELECT count(*) FROM seal"),
+	    0);
+	ck_records_close(&rec);
+	rec = help_records_open(fx, CK_REC_READ);
+	assert_int_equal(ck_records_seal_clear(rec, &fx->fail), CK_READONLY);
+	ck_records_close(&rec);
+}
+
 /* The published encoding, for a row that is known. */
 static void
 canonical_bytes_are_the_published_ones(void **state)
@@ -192,6 +213,7 @@ main(void)
 	    help_records_teardown)
 	const struct CMUnitTest tests[] = {
 		CASE(seals_are_kept_for_two_generations),
+		CASE(cleared_seals_are_all_gone),
 		CASE(canonical_bytes_are_the_published_ones),
 		CASE(canonical_bytes_show_every_change_but_the_seal),
 		CASE(canonical_bytes_survive_vacuum),

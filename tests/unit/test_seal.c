@@ -136,6 +136,27 @@ an_edited_row_is_damaged(void **state)
 	assert_int_equal(check(fx, &fx->key), CK_OK);
 }
 
+/* Only the last event is in the seal; it vouches for those before it. */
+static void
+an_edited_event_is_damaged(void **state)
+{
+	struct fixture *fx = *state;
+
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(ck_records_event(fx->rec, "test", "detail",
+		    &fx->h->fail), CK_OK);
+	seal(fx);
+	assert_int_equal(check(fx, &fx->key), CK_OK);
+	assert_int_equal(help_records_sql(fx->h, "DROP TRIGGER event_update;"
+	    "UPDATE event SET detail = 'x' WHERE seq = 1"), SQLITE_OK);
+	assert_int_equal(check(fx, &fx->key), CK_DAMAGED);
+	assert_non_null(strstr(fx->h->fail.why, "event 1 was edited"));
+	assert_int_equal(ck_records_begin(fx->rec, &fx->h->fail), CK_OK);
+	assert_int_equal(ck_seal_rows(&fx->p, fx->rec, &fx->key,
+	    &fx->h->fail), CK_OK);
+	ck_records_rollback(fx->rec);
+}
+
 static void
 another_key_is_damaged(void **state)
 {
@@ -222,6 +243,78 @@ the_next_value_is_valid_while_its_rotation_is_open(void **state)
 	assert_int_equal(check_value(fx), CK_DAMAGED);
 }
 
+/* As long as the keychain has its name the sealed records and its value are
+ * held to the same, whatever a restore has come to. */
+static void
+a_restore_needs_seal_and_value_to_its_end(void **state)
+{
+	struct fixture *fx = *state;
+	struct ck_fail *fail = &fx->h->fail;
+	char print[CK_FINGERPRINT_SIZE];
+	struct ck_rec_credential row;
+
+	assert_int_equal(ck_dedicated_print(&fx->key, &fx->value, print,
+	    fail), CK_OK);
+	record(fx, print);
+	assert_int_equal(ck_records_credential_get(fx->rec, "operator", &row,
+	    fail), CK_OK);
+	row.state = CK_STATE_RESTORING;
+	assert_int_equal(ck_records_credential_put(fx->rec, &row, fail),
+	    CK_OK);
+	assert_int_equal(check(fx, &fx->key), CK_DAMAGED);
+	seal(fx);
+	assert_int_equal(check(fx, &fx->key), CK_OK);
+	assert_int_equal(check_value(fx), CK_OK);
+	assert_int_equal(ck_records_precedence_broker(fx->rec, "operator", 1,
+	    fail), CK_OK);
+	row.state = CK_STATE_BROKER;
+	assert_int_equal(ck_records_credential_put(fx->rec, &row, fail),
+	    CK_OK);
+	assert_int_equal(check(fx, &fx->key), CK_DAMAGED);
+	seal(fx);
+	assert_int_equal(check(fx, &fx->key), CK_OK);
+	assert_int_equal(check_value(fx), CK_OK);
+	row.fingerprint[0] = '\0';
+	assert_int_equal(ck_records_credential_put(fx->rec, &row, fail),
+	    CK_OK);
+	assert_int_equal(check_value(fx), CK_DAMAGED);
+}
+
+/* An operation of that name is open, and the records have no seal. */
+static ck_err
+check_open(struct fixture *fx, const char *operation)
+{
+	struct ck_fail *fail = &fx->h->fail;
+	struct ck_rec_journal j;
+	ck_err r;
+
+	memset(&j, 0, sizeof(j));
+	(void)snprintf(j.operation, sizeof(j.operation), "%s", operation);
+	memcpy(j.nonce, nonce, sizeof(j.nonce));
+	memcpy(j.credential, "operator", sizeof("operator"));
+	assert_int_equal(ck_records_journal_open(fx->rec, &j, fail), CK_OK);
+	r = check(fx, &fx->key);
+	assert_int_equal(ck_records_journal_close(fx->rec, nonce, NULL),
+	    CK_OK);
+	return r;
+}
+
+/* Either way nothing is accepted; only the reason is another one. */
+static void
+only_an_open_reset_excuses_a_seal_that_does_not_fit(void **state)
+{
+	struct fixture *fx = *state;
+
+	assert_int_equal(check_open(fx, CK_RESET_OPERATION), CK_BUSY);
+	assert_string_equal(fx->h->fail.next,
+	    "clankie-keys reset --confirm operator");
+	assert_int_equal(check_open(fx, CK_ROTATE_OPERATION), CK_DAMAGED);
+	seal(fx);
+	assert_int_equal(check_open(fx, CK_RESET_OPERATION), CK_BUSY);
+	assert_int_equal(check_open(fx, "reset"), CK_DAMAGED);
+	assert_int_equal(check(fx, &fx->key), CK_OK);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int
@@ -231,10 +324,13 @@ main(void)
 		TEST(records_as_sealed_are_accepted),
 		TEST(records_without_a_seal_are_damaged),
 		TEST(an_edited_row_is_damaged),
+		TEST(an_edited_event_is_damaged),
 		TEST(another_key_is_damaged),
 		TEST(a_wrong_password_seals_nothing),
 		TEST(a_value_must_have_the_recorded_fingerprint),
 		TEST(the_next_value_is_valid_while_its_rotation_is_open),
+		TEST(a_restore_needs_seal_and_value_to_its_end),
+		TEST(only_an_open_reset_excuses_a_seal_that_does_not_fit),
 	};
 
 	if (ck_secret_heap_init((size_t)512 << 10, NULL) != CK_OK)
