@@ -43,7 +43,9 @@ row(const struct ck_rebuild_row *w, struct ck_buf *b)
 	    w->guessed ? " (guessed)" : "");
 	if (w->c.fingerprint[0] != '\0')
 		ck_buf_format(b, ", fingerprint %.8s", w->c.fingerprint);
-	ck_buf_text(b, "\n");
+	ck_buf_format(b, "\n    broker (%s): ", w->broker_from);
+	shown(b, w->broker);
+	ck_buf_format(b, " (%s)\n", ck_rec_kind_name(w->broker_kind));
 }
 
 static void
@@ -57,10 +59,7 @@ people(const struct ck_place *p, const struct ck_rebuild *m, bool written,
 		row(&m->row[i], b);
 	ck_buf_text(b, "first for every reader and writer\n  ");
 	shown(b, p->keychain);
-	ck_buf_format(b, "\nbroker (%s)\n  ", m->broker_from);
-	shown(b, m->broker);
-	ck_buf_format(b, " (%s)\nworkers are kept from\n",
-	    ck_rec_kind_name(m->broker_kind));
+	ck_buf_text(b, "\nworkers are kept from\n");
 	for (size_t i = 0; i < m->set.n; i++) {
 		ck_buf_text(b, "  ");
 		shown(b, m->set.row[i].path);
@@ -122,6 +121,10 @@ json_rows(const struct ck_rebuild *m, struct ck_buf *b)
 			    (const uint8_t *)c->fingerprint, 8 });
 		else
 			js_null(b, "fingerprint");
+		js_shown(b, "broker", m->row[i].broker);
+		js_text(b, "broker_kind",
+		    ck_rec_kind_name(m->row[i].broker_kind));
+		js_text(b, "broker_from", m->row[i].broker_from);
 		js_shut(b, '}');
 	}
 	js_shut(b, ']');
@@ -154,9 +157,6 @@ json(const struct ck_place *p, const struct ck_rebuild *m, bool written,
 	js_bool(b, "ok", written);
 	js_text(b, "outcome", written ? "rebuilt" : "planned");
 	js_text(b, "keychain", p->keychain);
-	js_text(b, "broker", m->broker);
-	js_text(b, "broker_kind", ck_rec_kind_name(m->broker_kind));
-	js_text(b, "broker_from", m->broker_from);
 	json_rows(m, b);
 	json_protected(m, b);
 	json_lines("differ", &m->differ, b);

@@ -8,6 +8,7 @@
 #include "base/io.h"
 #include "custody/preflight.h"
 #include "custody/rules.h"
+#include "custody/seal.h"
 #include "custody/view.h"
 
 /* There is a keychain, of whichever credential, and what says so. */
@@ -126,7 +127,9 @@ write_rules(struct cli *cli, const struct ck_place *place,
 		ck_fail_next(&cli->fail, "clankie-keys migrate");
 		return CK_NOSTORE;
 	}
-	if ((r = ck_place_lock(place, v->dirfd, &lock, &cli->fail)) != CK_OK)
+	/* Edited records would make weaker rules. */
+	if ((r = ck_seal_records(place, v->rec, &cli->fail)) != CK_OK ||
+	    (r = ck_place_lock(place, v->dirfd, &lock, &cli->fail)) != CK_OK)
 		return r;
 	r = ck_rules_write(place, v->dirfd, v->rec, &cli->fail);
 	ck_io_close(&lock);
@@ -161,14 +164,17 @@ cmd_rules(struct cli *cli, int argc, char **argv)
 {
 	struct opt_list said = { { NULL }, 0 };
 	struct ck_view v = CK_VIEW_INIT;
+	struct ck_secret password = CK_SECRET_INIT;
 	const char *format = "seatbelt";
 	struct ck_place place;
+	int password_fd = -1;
 	bool write = false;
 	size_t n = 0;
 	const struct opt opts[] = {
 		{ "--format", OPT_TEXT, &format },
 		{ "--write", OPT_FLAG, &write },
 		{ "--checkout", OPT_LIST, &said },
+		{ "--login-password-fd", OPT_FD, &password_fd },
 	};
 	ck_err r;
 
@@ -187,11 +193,17 @@ cmd_rules(struct cli *cli, int argc, char **argv)
 	if (write && (r = ck_preflight_worker(cli->say.worker_marked,
 	    "write the rules", &cli->fail)) != CK_OK)
 		return r;
+	if ((r = cli_password(cli, password_fd, &password)) != CK_OK)
+		return r;
+	if (password.p != NULL)
+		cli->say.login_password = &password;
 	if ((r = ck_place_resolve(&cli->say, &place, &cli->fail)) != CK_OK ||
 	    (r = ck_view_open(&place, CK_REC_READ, &v, &cli->fail)) != CK_OK)
-		return r;
+		goto out;
 	if (!write || (r = write_rules(cli, &place, &v)) == CK_OK)
 		r = show(cli, &place, &v, &said, format, write);
+out:
+	ck_secret_wipe(&password);
 	ck_view_close(&v);
 	return r;
 }

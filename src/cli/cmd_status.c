@@ -56,11 +56,12 @@ trouble(const struct ck_status *s)
 		return NULL;
 	if (s->in_charge && s->file_err != CK_OK)
 		return "the dedicated keychain cannot be used as it is (see "
-		    "above): put it right, or back from a backup";
+		    "above): put it right, or back from a backup; if it is "
+		    "lost for good: clankie-keys reset";
 	if (s->in_charge && s->unlock_known && !s->unlock_there)
 		return "the unlock password is missing, and without it the "
 		    "dedicated keychain cannot be opened: put it back from a "
-		    "backup";
+		    "backup; if it is lost for good: clankie-keys reset";
 	if (!s->keychain && !s->in_charge && s->unlock_known &&
 	    s->unlock_there)
 		return "an unlock password is stored, but the dedicated "

@@ -61,8 +61,9 @@ const struct verb cli_verbs[] = {
 	{ "precedence", "precedence list | explain PRINCIPAL | verify "
 	    "[--login-password-fd N]",
 	    "say who asks which store first", HEAP_VALUE, cmd_precedence },
-	{ "rules", "rules [--format seatbelt|mounts] [--write] [--checkout DIR]...",
-	    "show or write the rules that keep workers out", HEAP_SMALL,
+	{ "rules", "rules [--format seatbelt|mounts] [--write] [--checkout DIR]... "
+	    "[--login-password-fd N]",
+	    "show or write the rules that keep workers out", HEAP_BROKER,
 	    cmd_rules },
 	{ "worker", "worker exec [--status-fd N] -- COMMAND [ARGUMENT]...",
 	    "run a command that cannot reach what is protected", 0,

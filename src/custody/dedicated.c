@@ -138,7 +138,8 @@ ck_dedicated_open(const char *path, const struct ck_secret *password,
 		    "is not opened by the stored unlock password: the two do "
 		    "not belong together");
 		ck_fail_next(fail, "clankie-keys status shows where the "
-		    "unlock password lies");
+		    "unlock password lies; if the right one is lost for good: "
+		    "clankie-keys reset");
 	}
 	if (r != CK_OK) {
 		kc_close(&kc);

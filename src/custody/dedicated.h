@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/secret.h"
 #include "custody/place.h"
+#include "custody/unlock_place.h"
 
 /* Size of a fingerprint's text, NUL included: 64 hex digits. */
 #define CK_FINGERPRINT_SIZE 65
@@ -108,6 +109,11 @@ CK_MUST_USE ck_err ck_dedicated_read_both(const struct ck_place *p,
 CK_MUST_USE ck_err ck_dedicated_look(const struct ck_place *p,
     struct ck_secret *ret_password, struct ck_secret *ret_value,
     struct ck_secret *ret_key, struct ck_fail *fail);
+/* The same with the anchor that was read with the password. */
+CK_MUST_USE ck_err ck_dedicated_look_at(const struct ck_place *p,
+    struct ck_secret *ret_password, struct ck_secret *ret_value,
+    struct ck_secret *ret_key, struct ck_anchor *ret_anchor,
+    struct ck_fail *fail);
 
 /*
  * Put a new value in the place of expected, label and access list kept; one

@@ -29,7 +29,8 @@ enum {
 #define LOOK "look at what it would write first, without --confirm; custody.db " \
     "from a backup of this day would keep the event log too"
 #define COMPARE "; clankie-keys check then finds neither unlock-wrong nor " \
-    "generation-behind"
+    "generation-behind.  Without one clankie-keys reset gives the credential " \
+    "up and makes a new one"
 
 typedef void choose(const struct ck_case *c, struct ck_cure *cure);
 

@@ -5,11 +5,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "base/io.h"
-#include "custody/dedicated.h"
-#include "keychain/keychain.h"
-
-#define DEDICATED_RULES (CK_IO_OWNER | CK_IO_PRIVATE | CK_IO_ONELINK)
+#include "custody/dedicated_int.h"
 
 /* An attribute as text that the records can hold. */
 static ck_err
@@ -91,6 +87,7 @@ take(struct kc *kc, const struct kc_record *rec, const struct ck_secret *key,
 {
 	char label[sizeof(CK_ITEM_LABEL) + sizeof(items->at[0].name)];
 	struct ck_secret value = CK_SECRET_INIT;
+	struct kc_record found;
 	struct ck_rec_credential c;
 	ck_err r;
 
@@ -104,8 +101,14 @@ take(struct kc *kc, const struct kc_record *rec, const struct ck_secret *key,
 		return r;
 	memcpy(c.name, label + strlen(CK_ITEM_LABEL),
 	    strlen(label + strlen(CK_ITEM_LABEL)) + 1);
-	if ((r = known_already(kc, items, &c, fail)) != CK_OK)
+	/* What get would read by these names, and believe. */
+	if ((r = known_already(kc, items, &c, fail)) != CK_OK ||
+	    (r = ck_dedicated_item(kc, c.service, c.account, label, &found,
+	    fail)) != CK_OK)
 		return r;
+	if (found.number != rec->number)
+		return ck_fail_set(fail, CK_DAMAGED, kc_path(kc),
+		    "has two items %s / %s", c.service, c.account);
 	if ((r = kc_item_secret(kc, rec, &value, fail)) == CK_OK &&
 	    (r = judge(kc, &value, &c, fail)) == CK_OK &&
 	    (r = ck_dedicated_print(key, &value, c.fingerprint,
@@ -115,20 +118,6 @@ take(struct kc *kc, const struct kc_record *rec, const struct ck_secret *key,
 	}
 	ck_secret_wipe(&value);
 	return r;
-}
-
-static ck_err
-seal_key(struct kc *kc, struct ck_secret *ret, struct ck_fail *fail)
-{
-	struct kc_record rec;
-	ck_err r;
-
-	r = kc_find(kc, CK_SPAN_TEXT(CK_OWN_SERVICE),
-	    CK_SPAN_TEXT(CK_SEAL_ACCOUNT), &rec, fail);
-	if (r == CK_ABSENT)
-		return ck_fail_set(fail, CK_DAMAGED, kc_path(kc),
-		    "has lost its seal key");
-	return r != CK_OK ? r : kc_item_secret(kc, &rec, ret, fail);
 }
 
 static ck_err
@@ -167,15 +156,10 @@ ck_doctor_items(const struct ck_place *p, const struct ck_secret *password,
 	ck_err r;
 
 	memset(&items, 0, sizeof(items));
-	if ((r = kc_open(p->keychain, DEDICATED_RULES, &kc, fail)) != CK_OK)
+	if ((r = ck_dedicated_open(p->keychain, password, &kc, fail)) != CK_OK)
 		return r;
-	r = kc_unlock(kc, password, fail);
-	if (r == CK_LOCKED)
-		(void)ck_fail_set(fail, r, p->keychain, "is not opened by the "
-		    "stored unlock password: the two do not belong together");
-	if (r != CK_OK ||
-	    (r = kc_verify(kc, &keys, fail)) != CK_OK ||
-	    (r = seal_key(kc, &key, fail)) != CK_OK ||
+	if ((r = kc_verify(kc, &keys, fail)) != CK_OK ||
+	    (r = ck_dedicated_seal_read(kc, &key, fail)) != CK_OK ||
 	    (r = all(kc, &key, &items, fail)) != CK_OK)
 		goto out;
 	*ret = items;

@@ -32,11 +32,19 @@ precedence(void *arg, const struct ck_rec_precedence *row)
 {
 	struct ck_old *old = arg;
 
-	if (row->store.kind == CK_KIND_LOGIN_KEYCHAIN ||
-	    row->store.kind == CK_KIND_FILE_BROKER)
-		old->broker = row->store;
-	if (row->rank == 0 && row->store.kind != CK_KIND_DEDICATED)
-		old->astray++;
+	bool broker = row->store.kind == CK_KIND_LOGIN_KEYCHAIN ||
+	    row->store.kind == CK_KIND_FILE_BROKER;
+
+	for (size_t i = 0; i < old->n; i++) {
+		if (strcmp(old->row[i].name, row->credential) != 0)
+			continue;
+		if (broker)
+			old->broker[i] = row->store;
+		if (row->rank == 0 && old->row[i].state ==
+		    CK_STATE_DEDICATED &&
+		    row->store.kind != CK_KIND_DEDICATED)
+			old->astray++;
+	}
 	return CK_OK;
 }
 
@@ -171,6 +179,16 @@ ck_old_row(const struct ck_old *old, const char *name)
 	return NULL;
 }
 
+const struct ck_rec_store *
+ck_old_broker(const struct ck_old *old, const char *name)
+{
+	for (size_t i = 0; i < old->n; i++)
+		if (strcmp(old->row[i].name, name) == 0 &&
+		    old->broker[i].id != 0)
+			return &old->broker[i];
+	return NULL;
+}
+
 static bool
 has_item(const struct ck_items *items, const char *name)
 {
@@ -211,11 +229,13 @@ sealed(const struct ck_place *p, struct ck_old *old,
     const struct ck_secret *key, bool *ret, struct ck_fail *fail)
 {
 	struct ck_fail why = CK_FAIL_INIT;
+	struct ck_anchor anchor;
 	ck_err r;
 
-	if ((r = ck_records_begin(old->rec, &why)) == CK_OK) {
+	if ((r = ck_unlock_place_read(p, NULL, &anchor, &why)) == CK_OK &&
+	    (r = ck_records_begin(old->rec, &why)) == CK_OK) {
 		if ((r = ck_records_check(old->rec, &why)) == CK_OK)
-			r = ck_seal_check(p, old->rec, key, &why);
+			r = ck_seal_check(p, old->rec, key, &anchor, &why);
 		ck_records_rollback(old->rec);
 	}
 	*ret = r == CK_OK;

@@ -21,20 +21,45 @@ struct run {
 	int dirfd, lockfd;
 };
 
-/* --broker, else what the old records say, else the default. */
+/*
+ * Beside which broker the unlock password lies: --broker, else that of the
+ * credential, else that of another one which is in the keychain.
+ */
 static void
 choose_broker(struct run *run)
 {
+	const struct ck_old *old = run->old;
 	struct ck_place *p = run->p;
+	const struct ck_rec_store *found = ck_old_broker(old, p->credential);
 
-	run->out->broker_from = p->broker_said ? "command line" : "default";
-	if (!p->broker_said && run->old->broker.id != 0) {
-		p->broker_kind = run->old->broker.kind;
-		memcpy(p->broker, run->old->broker.path, sizeof(p->broker));
-		run->out->broker_from = "old records";
+	for (size_t i = 0; found == NULL && i < old->n; i++)
+		if (old->row[i].state != CK_STATE_BROKER &&
+		    old->broker[i].id != 0)
+			found = &old->broker[i];
+	if (p->broker_said || found == NULL)
+		return;
+	p->broker_kind = found->kind;
+	memcpy(p->broker, found->path, sizeof(p->broker));
+}
+
+/* What was said is said of p's credential, and of those that the old records
+ * do not know. */
+static void
+set_broker(const struct run *run, struct ck_rebuild_row *row)
+{
+	const struct ck_place *p = run->p;
+	const struct ck_rec_store *was = ck_old_broker(run->old, row->c.name);
+
+	if (was != NULL && (!p->broker_said ||
+	    strcmp(row->c.name, p->credential) != 0)) {
+		row->broker_kind = was->kind;
+		memcpy(row->broker, was->path, sizeof(row->broker));
+		row->broker_from = "old records";
+		return;
 	}
-	run->out->broker_kind = p->broker_kind;
-	memcpy(run->out->broker, p->broker, sizeof(run->out->broker));
+	row->broker_kind = p->broker_kind;
+	memcpy(row->broker, p->broker, sizeof(row->broker));
+	row->broker_from = p->broker_said ? "command line" : "default";
 }
 
 /* A generation stands for one value: for another one it is the next. */
@@ -52,10 +77,37 @@ set_generation(const struct ck_old *old, struct ck_rebuild_row *row)
 	row->c.generation = was->generation + row->guessed;
 }
 
+/* No fewer rotations than are noted with the unlock password: those that the
+ * old records do not tell of are counted to the first credential. */
+static ck_err
+reach_anchor(struct run *run, struct ck_fail *fail)
+{
+	struct ck_rebuild *out = run->out;
+	struct ck_anchor anchor;
+	uint64_t sum = 0;
+	ck_err r;
+
+	if ((r = ck_unlock_place_read(run->p, NULL, &anchor, fail)) != CK_OK)
+		return r;
+	for (size_t i = 0; i < run->old->n; i++)
+		if (run->old->row[i].state == CK_STATE_BROKER)
+			sum += run->old->row[i].generation;
+	for (size_t i = 0; i < out->n; i++)
+		sum += out->row[i].c.generation;
+	if (out->n > 0 && sum < anchor.generation &&
+	    anchor.generation <= GENERATION_MAX) {
+		out->row[0].c.generation += anchor.generation - sum;
+		/* With one credential the note says it. */
+		out->row[0].guessed = out->n > 1;
+	}
+	return CK_OK;
+}
+
 static ck_err
 derive_rows(struct run *run, struct ck_fail *fail)
 {
 	struct ck_rebuild *out = run->out;
+	ck_err r;
 
 	for (size_t i = 0; i < run->items.n; i++) {
 		struct ck_rebuild_row *row = &out->row[out->n++];
@@ -63,7 +115,10 @@ derive_rows(struct run *run, struct ck_fail *fail)
 		row->c = run->items.at[i];
 		row->has_item = true;
 		set_generation(run->old, row);
+		set_broker(run, row);
 	}
+	if ((r = reach_anchor(run, fail)) != CK_OK)
+		return r;
 	/* What never was in the keychain is as it was. */
 	for (size_t i = 0; i < run->old->n; i++) {
 		const struct ck_rec_credential *was = &run->old->row[i];
@@ -78,7 +133,8 @@ derive_rows(struct run *run, struct ck_fail *fail)
 			return ck_fail_set(fail, CK_UNSUPPORTED, run->p->dir,
 			    "has more than %d credentials",
 			    CK_REBUILD_ROWS_MAX);
-		out->row[out->n++].c = *was;
+		out->row[out->n].c = *was;
+		set_broker(run, &out->row[out->n++]);
 	}
 	return CK_OK;
 }
@@ -203,7 +259,7 @@ carry_out(struct run *run, bool confirm, struct ck_fail *fail)
 	/* SQLite's own locks on the old file go before it does. */
 	ck_old_done(run->old);
 	return ck_rebuild_write(run->p, run->dirfd, &run->items, &run->key,
-	    run->out, fail);
+	    &run->password, run->out, fail);
 }
 
 ck_err

@@ -21,16 +21,16 @@ struct ck_rebuild_row {
 	struct ck_rec_credential c;
 	bool has_item;                /* else kept from the old records */
 	bool guessed;                 /* its generation */
+	enum ck_rec_kind broker_kind;
+	char broker[CK_PATH_MAX];
+	const char *broker_from;      /* "command line", "old records",
+	                               * "default" */
 };
 
 enum { CK_REBUILD_ROWS_MAX = 16 };
 struct ck_rebuild {
 	struct ck_rebuild_row row[CK_REBUILD_ROWS_MAX];
 	size_t n;
-	enum ck_rec_kind broker_kind;
-	char broker[CK_PATH_MAX];
-	const char *broker_from;      /* "command line", "old records",
-	                               * "default" */
 	struct ck_rules_set set;      /* what is protected */
 	bool from_old[CK_RULES_ROWS_MAX];
 	struct ck_lines differ;       /* what the old records said otherwise */

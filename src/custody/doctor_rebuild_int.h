@@ -32,8 +32,8 @@ struct ck_old {
 	bool whole;                   /* every table could be read */
 	struct ck_fail why;           /* when it was not */
 	struct ck_rec_credential row[CK_REBUILD_ROWS_MAX];
+	struct ck_rec_store broker[CK_REBUILD_ROWS_MAX];   /* id 0: none */
 	size_t n;
-	struct ck_rec_store broker;   /* id 0: none */
 	struct ck_rec_store dedicated;
 	bool journal_open;
 	struct ck_rec_journal journal;
@@ -49,6 +49,9 @@ CK_MUST_USE ck_err ck_old_read(const struct ck_place *p, int dirfd,
     struct ck_old *ret, struct ck_fail *fail);
 void ck_old_done(struct ck_old *old);
 const struct ck_rec_credential *ck_old_row(const struct ck_old *old,
+    const char *name);
+/* The broker of a credential, or NULL. */
+const struct ck_rec_store *ck_old_broker(const struct ck_old *old,
     const char *name);
 
 /*
@@ -66,9 +69,10 @@ void ck_old_compare(const struct ck_place *p, const struct ck_old *old,
 /* Take back what a killed rebuild left.  The caller holds the lock. */
 CK_MUST_USE ck_err ck_rebuild_clean(const struct ck_place *p, int dirfd,
     struct ck_fail *fail);
-/* Build, prove, and take into place; then the rules. */
+/* Build, prove, and take into place; then the anchor and the rules. */
 CK_MUST_USE ck_err ck_rebuild_write(const struct ck_place *p, int dirfd,
     const struct ck_items *items, const struct ck_secret *key,
-    struct ck_rebuild *b, struct ck_fail *fail);
+    const struct ck_secret *password, struct ck_rebuild *b,
+    struct ck_fail *fail);
 
 #endif

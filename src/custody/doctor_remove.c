@@ -26,6 +26,7 @@ enum kind {
 	OURS,             /* goes */
 	HIDDEN,           /* judged elsewhere */
 	A_KEYCHAIN,       /* may be the last copy of a bearer */
+	A_PASSWORD,       /* kept by a reset */
 	FOREIGN
 };
 
@@ -87,7 +88,8 @@ in_custody(const struct ck_out *o, const char *name)
 	if (strcmp(name, CK_OPERATOR_DIR) == 0)
 		return HIDDEN;
 	if ((starts(name, CK_SCRATCH_PREFIX) ||
-	    starts(name, CK_RESTORED_PREFIX)) && is_dir(o->dirfd, name))
+	    starts(name, CK_RESTORED_PREFIX) ||
+	    starts(name, CK_LOST_PREFIX)) && is_dir(o->dirfd, name))
 		return A_KEYCHAIN;
 	if (starts(name, CK_REBUILD_PREFIX) && is_dir(o->dirfd, name))
 		return OURS;
@@ -110,6 +112,11 @@ list_one(struct ck_out *o, const char *dir, const char *name, enum kind kind)
 		ck_line(&o->ret->in_the_way, "%s/%s may hold a copy of a "
 		    "credential: look at it with clankie-keys keychain list, "
 		    "then move or remove it", dir, name);
+		break;
+	case A_PASSWORD:
+		ck_line(&o->ret->in_the_way, "%s/%s holds an unlock password "
+		    "that a reset kept: remove it when it is of no use", dir,
+		    name);
 		break;
 	case FOREIGN:
 		ck_line(&o->ret->stays, "%s/%s%s", dir, name,
@@ -197,6 +204,16 @@ list_custody(struct ck_out *o, struct ck_fail *fail)
 	return r;
 }
 
+static enum kind
+beside_unlock(const struct ck_out *o, const char *dir, const char *name)
+{
+	if (strcmp(name, ck_path_base(o->p->unlock)) == 0)
+		return HIDDEN;
+	if (is_leftover(o, dir, name))
+		return OURS;
+	return starts(name, "unlock." CK_LOST_PREFIX) ? A_PASSWORD : FOREIGN;
+}
+
 /* unlock.json's own directory, which no other program uses. */
 static ck_err
 list_unlock(struct ck_out *o, struct ck_fail *fail)
@@ -213,9 +230,7 @@ list_unlock(struct ck_out *o, struct ck_fail *fail)
 	if (r == CK_OK)
 		r = names(fd, dir, &all, &n, fail);
 	for (size_t i = 0; i < n; i++)
-		list_one(o, dir, all[i],
-		    strcmp(all[i], ck_path_base(o->p->unlock)) == 0 ? HIDDEN :
-		    is_leftover(o, dir, all[i]) ? OURS : FOREIGN);
+		list_one(o, dir, all[i], beside_unlock(o, dir, all[i]));
 	list_dir(o, dir);
 	free_names(all, n);
 	ck_io_close(&fd);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "custody/anchor.h"
 #include "custody/seal.h"
 #include "custody/view.h"
 
@@ -30,7 +31,7 @@ struct write {
 	char path[CK_PATH_MAX];          /* its path */
 	int scratchfd;
 	const struct ck_items *items;
-	const struct ck_secret *key;
+	const struct ck_secret *key, *password;
 	struct ck_rebuild *b;
 };
 
@@ -128,14 +129,39 @@ ck_rebuild_clean(const struct ck_place *p, int dirfd, struct ck_fail *fail)
 	return r;
 }
 
+static ck_err
+put_dedicated(const struct write *w, struct ck_records *rec, int64_t *ret,
+    struct ck_fail *fail)
+{
+	struct ck_rec_store store;
+	struct stat st;
+
+	memset(&store, 0, sizeof(store));
+	if (lstat(w->p->keychain, &st) != 0)
+		return ck_fail_set(fail, CK_CHANGED, w->p->keychain,
+		    "disappeared meanwhile");
+	store.kind = CK_KIND_DEDICATED;
+	memcpy(store.path, w->p->keychain, sizeof(store.path));
+	store.device = (uint64_t)st.st_dev;
+	store.inode = (uint64_t)st.st_ino;
+	return ck_records_store_put(rec, &store, ret, fail);
+}
+
 /* One credential with its precedence, as migrate and restore leave it. */
 static ck_err
 put_row(struct ck_records *rec, const struct ck_rebuild_row *row,
-    int64_t broker, int64_t dedicated, struct ck_fail *fail)
+    int64_t dedicated, struct ck_fail *fail)
 {
 	struct ck_rec_credential c = row->c;
+	struct ck_rec_store store;
+	int64_t broker = 0;
 	ck_err r;
 
+	memset(&store, 0, sizeof(store));
+	store.kind = row->broker_kind;
+	memcpy(store.path, row->broker, sizeof(store.path));
+	if ((r = ck_records_store_put(rec, &store, &broker, fail)) != CK_OK)
+		return r;
 	if (!row->has_item) {
 		if ((r = ck_records_credential_put(rec, &c, fail)) != CK_OK)
 			return r;
@@ -151,40 +177,16 @@ put_row(struct ck_records *rec, const struct ck_rebuild_row *row,
 }
 
 static ck_err
-put_stores(const struct write *w, struct ck_records *rec, int64_t *ret_broker,
-    int64_t *ret_dedicated, struct ck_fail *fail)
-{
-	struct ck_rec_store store;
-	struct stat st;
-	ck_err r;
-
-	memset(&store, 0, sizeof(store));
-	store.kind = w->b->broker_kind;
-	memcpy(store.path, w->b->broker, sizeof(store.path));
-	if ((r = ck_records_store_put(rec, &store, ret_broker, fail)) != CK_OK)
-		return r;
-	if (lstat(w->p->keychain, &st) != 0)
-		return ck_fail_set(fail, CK_CHANGED, w->p->keychain,
-		    "disappeared meanwhile");
-	store.kind = CK_KIND_DEDICATED;
-	memcpy(store.path, w->p->keychain, sizeof(store.path));
-	store.device = (uint64_t)st.st_dev;
-	store.inode = (uint64_t)st.st_ino;
-	return ck_records_store_put(rec, &store, ret_dedicated, fail);
-}
-
-static ck_err
 put_rows(const struct write *w, struct ck_records *rec, struct ck_fail *fail)
 {
 	const struct ck_rebuild *b = w->b;
-	int64_t broker = 0, dedicated = 0;
+	int64_t dedicated = 0;
 	ck_err r;
 
-	if ((r = put_stores(w, rec, &broker, &dedicated, fail)) != CK_OK)
+	if ((r = put_dedicated(w, rec, &dedicated, fail)) != CK_OK)
 		return r;
 	for (size_t i = 0; i < b->n; i++)
-		if ((r = put_row(rec, &b->row[i], broker, dedicated,
-		    fail)) != CK_OK)
+		if ((r = put_row(rec, &b->row[i], dedicated, fail)) != CK_OK)
 			return r;
 	for (size_t i = 0; i < b->set.n; i++)
 		if ((r = ck_records_protected_add(rec, &b->set.row[i],
@@ -222,7 +224,7 @@ proved(const struct write *w, struct ck_records *rec, struct ck_fail *fail)
 	ck_err r;
 
 	if ((r = ck_records_check(rec, fail)) != CK_OK ||
-	    (r = ck_seal_check(w->p, rec, w->key, fail)) != CK_OK)
+	    (r = ck_seal_check(w->p, rec, w->key, NULL, fail)) != CK_OK)
 		return r;
 	for (size_t i = 0; i < w->items->n; i++) {
 		const struct ck_rec_credential *c = &w->items->at[i];
@@ -297,29 +299,32 @@ install(struct write *w, struct ck_fail *fail)
 	return r;
 }
 
+/* Until the anchor fits, the new records are refused like the old ones. */
 static ck_err
-write_rules(const struct write *w, struct ck_fail *fail)
+follow_up(const struct write *w, struct ck_fail *fail)
 {
 	struct ck_records *rec = NULL;
 	ck_err r;
 
 	if ((r = ck_records_open(w->dirfd, w->p->dir, CK_REC_READ, &rec,
-	    fail)) == CK_OK)
+	    fail)) == CK_OK &&
+	    (r = ck_anchor_write(w->p, rec, w->password, 0, fail)) == CK_OK)
 		r = ck_rules_write(w->p, w->dirfd, rec, fail);
 	ck_records_close(&rec);
 	if (r != CK_OK && fail != NULL)
 		ck_fail_next(fail, "the records are rebuilt; clankie-keys "
-		    "check --repair writes the rules");
+		    "doctor says what is still to be done");
 	return r;
 }
 
 ck_err
 ck_rebuild_write(const struct ck_place *p, int dirfd,
     const struct ck_items *items, const struct ck_secret *key,
-    struct ck_rebuild *b, struct ck_fail *fail)
+    const struct ck_secret *password, struct ck_rebuild *b,
+    struct ck_fail *fail)
 {
 	struct write w = { .p = p, .dirfd = dirfd, .scratchfd = -1,
-	    .items = items, .key = key, .b = b };
+	    .items = items, .key = key, .password = password, .b = b };
 	ck_err r, gone;
 
 	if ((r = ck_view_nonce(w.nonce, fail)) != CK_OK)
@@ -340,5 +345,5 @@ ck_rebuild_write(const struct ck_place *p, int dirfd,
 	    r == CK_OK ? fail : NULL);
 	if (r == CK_OK)
 		r = gone;
-	return r == CK_OK ? write_rules(&w, fail) : r;
+	return r == CK_OK ? follow_up(&w, fail) : r;
 }

@@ -11,6 +11,7 @@
 #include "base/io.h"
 #include "custody/migrate_int.h"
 #include "custody/rules.h"
+#include "custody/seal.h"
 #include "store/login.h"
 
 static void
@@ -97,6 +98,10 @@ preflight(struct ck_migrate_run *run, struct ck_fail *fail)
 	run->joins = run->v.dedicated && !run->in_place;
 	if (run->in_place)
 		return CK_OK;
+	/* Somebody else's row is not taken for a migration that began. */
+	if (run->resumed && !run->v.dedicated &&
+	    (r = ck_preflight_orphan(p, &run->v, fail)) != CK_OK)
+		return r;
 	if (run->joins && (r = ck_migrate_may_join(run, fail)) != CK_OK)
 		return r;
 	if ((r = ck_preflight_clankie(p, &run->v, run->how->honours, &run->pf,
@@ -215,13 +220,19 @@ name_unasked(struct ck_migrate_run *run, struct ck_fail *fail)
 static ck_err
 move_in(struct ck_migrate_run *run, struct ck_fail *fail)
 {
+	struct ck_secret value = CK_SECRET_INIT, key = CK_SECRET_INIT;
 	ck_err r;
 
+	/* What an interrupted run left is gone on with only when seal and
+	 * anchor show that it was one of ours. */
+	if (run->in_place && (r = ck_seal_open(run->p, run->v.rec,
+	    &run->password, &value, &key, fail)) != CK_OK)
+		goto out;
 	if ((r = ck_migrate_begin(run, fail)) != CK_OK ||
 	    (r = name_unasked(run, fail)) != CK_OK)
 		goto out;
 	if (run->in_place)
-		r = ck_unlock_place_get(run->p, &run->password, fail);
+		r = CK_OK;
 	else if (run->joins)
 		r = ck_migrate_join(run, fail);
 	else if ((r = ck_migrate_password(run, fail)) == CK_OK)
@@ -229,6 +240,8 @@ move_in(struct ck_migrate_run *run, struct ck_fail *fail)
 	if (r == CK_OK)
 		r = ck_migrate_install(run, fail);
 out:
+	ck_secret_wipe(&value);
+	ck_secret_wipe(&key);
 	if (r != CK_OK && !run->in_place)
 		ck_migrate_undo(run);
 	return r;
@@ -250,15 +263,19 @@ carry_out(struct ck_migrate_run *run, struct ck_fail *fail)
 	return r;
 }
 
-/* The dedicated keychain, as far as it can be judged with what is at hand. */
+/* The dedicated keychain, as far as it can be judged with what is at hand.
+ * *ret_proved: the records were found to be ours. */
 static ck_err
-keychain_sound(struct ck_migrate_run *run, struct ck_fail *fail)
+keychain_sound(struct ck_migrate_run *run, bool *ret_proved,
+    struct ck_fail *fail)
 {
 	struct ck_place *p = run->p;
 	const struct ck_login login = { p->keychain, NULL, CK_WAIT_MS };
+	struct ck_secret value = CK_SECRET_INIT, key = CK_SECRET_INIT;
 	struct ck_login_status st;
 	ck_err r;
 
+	*ret_proved = false;
 	if (!run->v.dedicated) {
 		(void)ck_fail_set(fail, CK_NOSTORE, p->keychain,
 		    "the records say the credential is here, but the file is "
@@ -269,29 +286,41 @@ keychain_sound(struct ck_migrate_run *run, struct ck_fail *fail)
 	if (p->broker_kind == CK_KIND_LOGIN_KEYCHAIN &&
 	    p->login_password == NULL)
 		return ck_login_status(&login, &st, fail);
-	if ((r = ck_dedicated_look(p, &run->password, NULL, NULL,
-	    fail)) != CK_OK)
+	r = ck_seal_open(p, run->v.rec, &run->password, &value, &key, fail);
+	ck_secret_wipe(&value);
+	ck_secret_wipe(&key);
+	if (r != CK_OK)
 		return r;
+	*ret_proved = true;
 	return ck_dedicated_prove(p, p->keychain, &run->password, NULL, fail);
 }
 
 /* "Already done" is said only of something that is still so; rules that were
- * lost or edited are written again. */
+ * lost or edited are written again, from records that are ours. */
 static ck_err
 still_sound(struct ck_migrate_run *run, struct ck_fail *fail)
 {
 	struct ck_place *p = run->p;
 	const char *differs = NULL;
+	bool proved = false;
 	int lock = -1;
 	ck_err r;
 
-	if ((r = keychain_sound(run, fail)) != CK_OK)
+	if ((r = keychain_sound(run, &proved, fail)) != CK_OK)
 		return r;
 	if (ck_rules_match(p, run->v.dirfd, run->v.rec, &differs,
 	    NULL) == CK_OK && differs == NULL)
 		return CK_OK;
 	if (run->how->dry_run)
 		return CK_OK;
+	if (!proved) {
+		(void)ck_fail_set(fail, CK_LOCKED, p->rules,
+		    "is not what the records give, which cannot be proved "
+		    "without the password of %.400s", p->broker);
+		ck_fail_next(fail, "clankie-keys rules --write "
+		    "--login-password-fd N");
+		return CK_LOCKED;
+	}
 	if ((r = ck_place_lock(p, run->v.dirfd, &lock, fail)) != CK_OK)
 		return r;
 	r = ck_rules_write(p, run->v.dirfd, run->v.rec, fail);

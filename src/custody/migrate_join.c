@@ -35,16 +35,17 @@ beside_the_others(const struct ck_migrate_run *run, struct ck_fail *fail)
 ck_err
 ck_migrate_may_join(struct ck_migrate_run *run, struct ck_fail *fail)
 {
+	struct ck_anchor anchor;
 	ck_err r;
 
 	ck_secret_wipe(&run->password);
 	ck_secret_wipe(&run->key);
 	if ((r = beside_the_others(run, fail)) != CK_OK ||
-	    (r = ck_dedicated_look(run->p, &run->password, NULL, &run->key,
-	    fail)) != CK_OK ||
+	    (r = ck_dedicated_look_at(run->p, &run->password, NULL, &run->key,
+	    &anchor, fail)) != CK_OK ||
 	    (r = ck_records_begin(run->v.rec, fail)) != CK_OK)
 		return r;
-	r = ck_seal_check(run->p, run->v.rec, &run->key, fail);
+	r = ck_seal_check(run->p, run->v.rec, &run->key, &anchor, fail);
 	ck_records_rollback(run->v.rec);
 	return r;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "custody/anchor.h"
 #include "custody/rules.h"
 #include "custody/seal.h"
 #include "store/unlock.h"
@@ -230,15 +231,18 @@ ck_migrate_install(struct ck_migrate_run *run, struct ck_fail *fail)
 		if (r != CK_OK)
 			return r;
 	}
-	/* An interrupted run came as far as this transaction. */
-	if (run->v.known && run->v.row.state == CK_STATE_DEDICATED)
-		return CK_OK;
-	if ((r = ck_records_begin(rec, fail)) != CK_OK)
-		return r;
-	if ((r = installed_rows(run, fail)) == CK_OK)
-		return ck_records_commit(rec, fail);
-	ck_records_rollback(rec);
-	return r;
+	/* An interrupted run may have come as far as this transaction. */
+	if (!run->v.known || run->v.row.state != CK_STATE_DEDICATED) {
+		if ((r = ck_records_begin(rec, fail)) != CK_OK)
+			return r;
+		if ((r = installed_rows(run, fail)) != CK_OK) {
+			ck_records_rollback(rec);
+			return r;
+		}
+		if ((r = ck_records_commit(rec, fail)) != CK_OK)
+			return r;
+	}
+	return ck_anchor_write(run->p, rec, &run->password, 0, fail);
 }
 
 /* The keychain has its name: a step is a change of sealed records. */

@@ -293,7 +293,8 @@ look_inside(const struct ck_place *p, int dirfd, const struct stat *held,
 	/* The directory takes its name only when the file is complete. */
 	(void)ck_fail_set(fail, CK_DAMAGED, p->operator_dir,
 	    "is there, but the dedicated keychain in it is missing");
-	ck_fail_next(fail, "put %s back from a backup", CK_KEYCHAIN_FILE);
+	ck_fail_next(fail, "put %s back from a backup; if it is lost for "
+	    "good: clankie-keys reset", CK_KEYCHAIN_FILE);
 	return CK_DAMAGED;
 }
 

@@ -195,7 +195,7 @@ close_unsealed(struct ck_reset_run *run, const struct ck_secret *key,
 		return r;
 	r = ck_records_journal_close(rec, run->nonce, fail);
 	if (r == CK_OK && key != NULL)
-		r = ck_seal_check(run->p, rec, key, fail);
+		r = ck_seal_check(run->p, rec, key, NULL, fail);
 	if (r != CK_OK) {
 		ck_records_rollback(rec);
 		return r;

@@ -6,6 +6,7 @@
 
 #include "base/io.h"
 #include "custody/broker.h"
+#include "custody/anchor.h"
 #include "custody/rules.h"
 #include "custody/seal.h"
 #include "store/unlock.h"
@@ -191,6 +192,8 @@ ck_reset_finish(struct ck_reset_run *run, struct ck_fail *fail)
 	    (r = ck_unlock_place_get(p, &run->password, fail)) != CK_OK)
 		return r;
 	if ((r = ck_dedicated_prove(p, p->keychain, &run->password, NULL,
+	    fail)) != CK_OK ||
+	    (r = ck_anchor_write(p, run->v.rec, &run->password, 0,
 	    fail)) != CK_OK ||
 	    (r = ck_rules_write(p, run->v.dirfd, run->v.rec, fail)) != CK_OK ||
 	    (r = ck_records_begin(run->v.rec, fail)) != CK_OK)

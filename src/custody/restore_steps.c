@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "custody/anchor.h"
 #include "custody/broker.h"
 #include "custody/dedicated.h"
 #include "custody/joined.h"
@@ -220,6 +221,10 @@ ck_restore_retire(struct ck_restore_run *run, struct ck_fail *fail)
 	if (r != CK_OK && r != CK_ABSENT)
 		return r;
 	run->shared = r == CK_OK;
+	/* Before the file goes, so that its absence is explained. */
+	if (!run->shared && run->password.p != NULL &&
+	    (r = ck_anchor_lift(run->p, &run->password, fail)) != CK_OK)
+		return r;
 	r = run->shared ? drop_item(run, fail) : ck_dedicated_retire(run->p,
 	    run->v.dirfd, run->nonce, fail);
 	if (r == CK_OK)
@@ -282,15 +287,16 @@ finish_rows(struct ck_restore_run *run, struct ck_fail *fail)
 static ck_err
 get_key(struct ck_restore_run *run, struct ck_fail *fail)
 {
+	struct ck_anchor anchor;
 	ck_err r;
 
 	if (run->key.p != NULL)
 		return CK_OK;
-	if ((r = ck_dedicated_look(run->p, NULL, NULL, &run->key,
+	if ((r = ck_dedicated_look_at(run->p, NULL, NULL, &run->key, &anchor,
 	    fail)) != CK_OK ||
 	    (r = ck_records_begin(run->v.rec, fail)) != CK_OK)
 		return r;
-	r = ck_seal_check(run->p, run->v.rec, &run->key, fail);
+	r = ck_seal_check(run->p, run->v.rec, &run->key, &anchor, fail);
 	ck_records_rollback(run->v.rec);
 	return r;
 }

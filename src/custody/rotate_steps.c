@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/io.h"
+#include "custody/anchor.h"
 #include "custody/seal.h"
 
 /* What the engine calls a file on its way to the keychain's name. */
@@ -95,12 +96,15 @@ ck_rotate_settle(struct ck_rotate_run *run, bool *ret_landed,
 	    (r = ck_dedicated_prove(run->p, run->p->keychain, &run->password,
 	    &run->now, fail)) != CK_OK)
 		return r;
-	if (landed)
-		r = close_at(run, j->to_generation, run->now_print,
-		    "rotate-resumed", fail);
-	else
+	if (landed) {
+		if ((r = ck_anchor_write(run->p, run->v.rec, &run->password, 1,
+		    fail)) == CK_OK)
+			r = close_at(run, j->to_generation, run->now_print,
+			    "rotate-resumed", fail);
+	} else {
 		r = close_at(run, j->from_generation,
 		    run->v.row.fingerprint, "rotate-undone", fail);
+	}
 	if (r == CK_OK)
 		*ret_landed = landed;
 	return r;
@@ -182,8 +186,11 @@ ck_rotate_finish(struct ck_rotate_run *run, struct ck_fail *fail)
 {
 	ck_err r;
 
+	/* While the journal is open the anchor may be at either generation. */
 	if ((r = ck_dedicated_prove(run->p, run->p->keychain, &run->password,
-	    &run->next, fail)) != CK_OK)
+	    &run->next, fail)) != CK_OK ||
+	    (r = ck_anchor_write(run->p, run->v.rec, &run->password, 1,
+	    fail)) != CK_OK)
 		return r;
 	return close_at(run, run->v.row.generation + 1, run->next_print,
 	    "rotated", fail);

@@ -9,6 +9,7 @@
 #include <openssl/evp.h>
 
 #include "custody/broker.h"
+#include "custody/anchor.h"
 #include "custody/dedicated.h"
 #include "custody/view.h"
 
@@ -136,14 +137,17 @@ unfit(const struct ck_place *p, struct ck_records *rec, const char *why,
 /* The moment between a keychain's name and the records' naming it. */
 static ck_err
 none_yet(const struct ck_place *p, struct ck_records *rec,
-    struct ck_fail *fail)
+    const struct ck_anchor *anchor, struct ck_fail *fail)
 {
 	struct ck_rec_credential row;
 	struct ck_rec_journal j;
 	ck_err r;
 
 	r = ck_records_credential_get(rec, p->credential, &row, fail);
-	if (r == CK_OK && row.state == CK_STATE_MIGRATING) {
+	/* Rows can be made by anybody; that no keychain was in place yet is
+	 * said by the place of the unlock password. */
+	if (r == CK_OK && row.state == CK_STATE_MIGRATING && anchor != NULL &&
+	    anchor->signature[0] == '\0') {
 		r = ck_records_journal_get(rec, &j, fail);
 		if (r == CK_OK && strcmp(j.operation, "migrate") == 0 &&
 		    strcmp(j.credential, p->credential) == 0)
@@ -157,7 +161,8 @@ none_yet(const struct ck_place *p, struct ck_records *rec,
 
 ck_err
 ck_seal_rows(const struct ck_place *p, struct ck_records *rec,
-    const struct ck_secret *key, struct ck_fail *fail)
+    const struct ck_secret *key, const struct ck_anchor *anchor,
+    struct ck_fail *fail)
 {
 	uint8_t made[CK_REC_MAC_SIZE], kept[CK_REC_MAC_SIZE];
 	uint64_t generation;
@@ -167,24 +172,26 @@ ck_seal_rows(const struct ck_place *p, struct ck_records *rec,
 		return r;
 	r = ck_records_seal_get(rec, generation, kept, fail);
 	if (r == CK_ABSENT)
-		return none_yet(p, rec, fail);
+		return none_yet(p, rec, anchor, fail);
 	if (r != CK_OK || (r = compute(rec, key, made, fail)) != CK_OK)
 		return r;
 	if (CRYPTO_memcmp(made, kept, sizeof(made)) != 0)
 		return unfit(p, rec, "does not fit its seal: the records were "
 		    "changed without the keychain", fail);
-	return CK_OK;
+	return anchor == NULL ? CK_OK :
+	    ck_anchor_check(p, rec, anchor, fail);
 }
 
 ck_err
 ck_seal_check(const struct ck_place *p, struct ck_records *rec,
-    const struct ck_secret *key, struct ck_fail *fail)
+    const struct ck_secret *key, const struct ck_anchor *anchor,
+    struct ck_fail *fail)
 {
 	ck_err r;
 
 	/* Of the events the seal covers the last one, and that one those
 	 * before it. */
-	if ((r = ck_seal_rows(p, rec, key, fail)) != CK_OK)
+	if ((r = ck_seal_rows(p, rec, key, anchor, fail)) != CK_OK)
 		return r;
 	return ck_records_events_verify(rec, fail);
 }
@@ -229,13 +236,14 @@ ck_seal_open(const struct ck_place *p, struct ck_records *rec,
 {
 	struct ck_secret password = CK_SECRET_INIT, value = CK_SECRET_INIT;
 	struct ck_secret key = CK_SECRET_INIT;
+	struct ck_anchor anchor;
 	ck_err r;
 
-	if ((r = ck_dedicated_look(p, &password, &value, &key,
+	if ((r = ck_dedicated_look_at(p, &password, &value, &key, &anchor,
 	    fail)) != CK_OK ||
 	    (r = ck_records_begin(rec, fail)) != CK_OK)
 		goto out;
-	if ((r = ck_seal_check(p, rec, &key, fail)) == CK_OK)
+	if ((r = ck_seal_check(p, rec, &key, &anchor, fail)) == CK_OK)
 		r = ck_seal_value(p, rec, &key, &value, fail);
 	ck_records_rollback(rec);
 	if (r != CK_OK)
@@ -247,5 +255,23 @@ out:
 	ck_secret_wipe(&key);
 	ck_secret_wipe(&value);
 	ck_secret_wipe(&password);
+	return r;
+}
+
+ck_err
+ck_seal_records(const struct ck_place *p, struct ck_records *rec,
+    struct ck_fail *fail)
+{
+	struct ck_secret key = CK_SECRET_INIT;
+	struct ck_anchor anchor;
+	ck_err r;
+
+	if ((r = ck_dedicated_look_at(p, NULL, NULL, &key, &anchor,
+	    fail)) == CK_OK &&
+	    (r = ck_records_begin(rec, fail)) == CK_OK) {
+		r = ck_seal_check(p, rec, &key, &anchor, fail);
+		ck_records_rollback(rec);
+	}
+	ck_secret_wipe(&key);
 	return r;
 }

@@ -292,6 +292,20 @@ ck_view_command(const struct ck_rec_journal *j,
 	    j->credential);
 }
 
+bool
+ck_view_known_operation(const char *operation)
+{
+	static const char *const known[] = {
+		"migrate", "rotate", "rotate --keychain", "restore",
+		"reset --confirm"
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (strcmp(operation, known[i]) == 0)
+			return true;
+	return false;
+}
+
 ck_err
 ck_view_unhindered(const struct ck_view *v, const struct ck_place *p,
     const char *operation, struct ck_fail *fail)

@@ -65,6 +65,11 @@ CK_MUST_USE ck_err ck_view_note_file(const struct ck_place *p,
 void ck_view_command(const struct ck_rec_journal *j,
     char ret[CK_VIEW_COMMAND_SIZE]);
 
+/* Is it the name of an operation that a command of ours finishes?  What else
+ * stands in the journal was written by a newer program, or by nobody who
+ * should. */
+bool ck_view_known_operation(const char *operation);
+
 /* CK_BUSY when an operation is open that is not this one of p's credential or
  * of the whole keychain; the next step is to finish that one. */
 CK_MUST_USE ck_err ck_view_unhindered(const struct ck_view *v,

@@ -226,7 +226,8 @@ migrate_login
 expect_status 0
 "$CK" keychain find "$LOGIN" --service bot.clankie.custody \
     --account operator-keychain --password-fd 3 --out-fd 4 3<"$PW" \
-    4>"$T_TMP/unlock" >/dev/null
+    4>"$T_TMP/unlock.item" >/dev/null
+head -c 64 "$T_TMP/unlock.item" >"$T_TMP/unlock"
 t_secret "$T_TMP/unlock"
 i_keep
 tries "get $given" 'rotate --login-password-fd 3'

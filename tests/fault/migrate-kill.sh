@@ -13,11 +13,8 @@
 i_need
 s_ready migrate file
 s_sweep kill 75
-# Where names of temporary files differ a count may differ by a few.
-expect 'almost all of them were killed' test "$s_fatal" -ge $((s_count - 3))
 s_ready migrate keychain
 s_sweep kill 40
-expect 'almost all of them were killed' test "$s_fatal" -ge $((s_count - 3))
 
 # The keychain is built, has its name, or is all that is left.
 for S_FIRST in 'renameat2 3' 'renameat 2' 'renameat 3'; do

@@ -143,7 +143,7 @@ with_file() {
 	c_home
 	c_broker
 	UNLOCK_DIR=$T_HOME/.config/clankie-keys
-	"$CK" migrate >"$T_TMP/null"
+	"$CK" migrate >"$T_TMP/null" 2>"$T_TMP/null"
 }
 ck() {
 	"$CK" "$@"
@@ -206,7 +206,8 @@ points() {
 }
 password() {
 	"$CK" keychain find "$LOGIN" --service bot.clankie.custody \
-	    --account operator-keychain --password-fd 3 --out-fd 1 3<"$PW"
+	    --account operator-keychain --password-fd 3 --out-fd 1 3<"$PW" |
+	    head -c 64
 }
 # The broker holds the passwords, the lost one too, and nothing else.
 broker_is_same() {

@@ -122,6 +122,8 @@ run "$CK" get
 expect_out_is "$T_TMP/bearer.2"
 
 t_case 'back, while the other stays'
+run "$CK" restore last --dry-run
+expect_out_has 'the keychain stays for the other credentials'
 run "$CK" restore last
 expect_status 0
 expect_out_has 'clankie-keys migrate last'
@@ -228,6 +230,10 @@ cp -p "$T_TMP/whole.unlock" "$UNLOCK"
 cp "$DEDICATED" "$T_TMP/whole.kc"
 truncate -s 100 "$DEDICATED"
 refuses 'a broken keychain' 13
+# What may be in it is not looked for elsewhere.
+run "$CK" get one
+expect_status 13
+expect_out_empty
 cat "$T_TMP/whole.kc" >"$DEDICATED"
 
 if t_find_tool sqlite3; then
@@ -244,10 +250,15 @@ if t_find_tool sqlite3; then
 	edit "UPDATE setting SET value = 'x'; UPDATE protected SET why = 'x'"
 	refuses 'edited records' 13
 	# Planted beside it: whoever edits the records must not choose.
-	"$T_TOOLS/ck-json" clankie_operator <"$BROKER" >"$T_TMP/null" 2>&1
+	t_bearer_json "$T_TMP/planted"
 	cp "$BROKER" "$T_TMP/broker.whole"
-	sed '1s/{/{ "clankie_operator": {"type":"api","key":"planted"}, "last":{"type":"api","key":"planted"},/' \
-	    "$T_TMP/broker.whole" | t_write "$BROKER"
+	{
+		printf '{'
+		for n in clankie_operator operator last y; do
+			printf '"%s":' "$n" && cat "$T_TMP/planted" && printf ,
+		done
+		sed '1s/{//' "$T_TMP/broker.whole"
+	} | t_write "$BROKER"
 	for sql in "UPDATE credential SET state = 'broker'" \
 	    "UPDATE credential SET state = 'migrating'" \
 	    "DELETE FROM credential" \
@@ -275,7 +286,8 @@ if t_find_tool sqlite3; then
 		case $sql in
 		# That moment of a migration has no seal, and the item decides.
 		*"DELETE FROM seal"*)
-			refute 'not what was planted' grep -q planted "$T_OUT"
+			refute 'not what was planted' \
+			    cmp -s "$T_TMP/planted" "$T_OUT"
 			;;
 		*)
 			refute "get last: $sql" test "$status" -eq 0

@@ -133,8 +133,15 @@ blocked "$KEYS/aside may hold a copy"
 again 'a directory that an operation left'
 mkdir -m 0700 "$KEYS/restored-0123456789abcdef0123456789abcdef"
 blocked 'restored-0123456789abcdef0123456789abcdef may hold a copy'
+again 'what a reset kept'
+mkdir -m 0700 "$KEYS/lost-0123456789abcdef0123456789abcdef"
+blocked 'lost-0123456789abcdef0123456789abcdef may hold a copy'
+rmdir "$KEYS/lost-0123456789abcdef0123456789abcdef"
+(umask 077 && mkdir -p "$T_HOME/.config/clankie-keys")
+echo x | t_write "$T_HOME/.config/clankie-keys/unlock.lost-0123.json"
+blocked 'an unlock password that a reset kept'
 again 'an unlock password alone'
-mkdir -p -m 0700 "$T_HOME/.config/clankie-keys"
+(umask 077 && mkdir -p "$T_HOME/.config/clankie-keys")
 cp -p "$T_TMP/whole/.config/clankie-keys/unlock.json" "$UNLOCK"
 blocked "$UNLOCK holds the unlock password"
 rm -r "$KEYS"
@@ -188,6 +195,25 @@ if t_find_tool strace && strace -o /dev/null true 2>/dev/null; then
 else
 	skip 'not finished' 'no strace here'
 fi
+k_back 'the item is gone'
+c_tamper delete --service bot.clankie.credentials --account clankie_operator
+blocked 'which has no item of it'
+k_back 'several credentials'
+run "$CK" migrate last --service other.service --account last \
+    --service-honours-precedence
+expect_status 0
+blocked 'holds the credential last'
+expect_out_has 'clankie-keys restore last'
+expect_out_has 'clankie-keys restore operator'
+d_uninstall
+sed -n '/^first run/,/^[^ ]/s/^  //p' "$T_OUT" | sort -u >"$T_TMP/run"
+sh -eu "$T_TMP/run" >/dev/null 2>&1
+d_uninstall --confirm
+expect_status 0
+expect_out_has 'other.service / last; every process'
+expect_out_has 'bot.clankie.credentials / clankie_operator; every process'
+refute 'nothing of ours is left' test -e "$KEYS"
+
 k_back JSON
 d_uninstall --json
 expect_status 22
@@ -199,7 +225,7 @@ c_login_new
 t_bearer_json "$BEARER"
 c_add bot.clankie.credentials clankie_operator "$BEARER"
 c_tree "$T_HOME" >"$T_TMP/tree.before"
-migrate_login
+migrate_login --service-honours-precedence
 expect_status 0
 blocked "$LOGIN holds the unlock password"
 expect_out_has \
@@ -211,3 +237,8 @@ d_uninstall
 expect_out_has "$LOGIN (login-keychain): "
 leaves "$T_TMP/tree.before"
 expect_same "$T_TMP/login.was" "$LOGIN"
+printf left >"$T_TMP/left"
+c_add bot.clankie.custody operator-keychain-lost-0123 "$T_TMP/left"
+run "$CK" doctor --uninstall --broker "keychain:$LOGIN"
+expect_status 22
+expect_out_has '(item bot.clankie.custody / operator-keychain-lost-0123)'

@@ -208,6 +208,10 @@ in_order
 k_back 'left'
 : | t_write "$KEYS/worker.sb.tmp-0123abcd"
 mends leftover-temporary
+k_back 'a keychain that was left'
+cp -a "$KEYS/operator" "$KEYS/scratch-0123456789abcdef0123456789abcdef"
+mends leftover-keychain
+in_order
 k_back 'rules that were edited'
 echo '(allow default)' >>"$KEYS/worker.sb"
 mends rules-differ
@@ -385,7 +389,7 @@ mends second-bearer-login
 k_back 'without its password'
 K_PW=/dev/null
 d_doctor --json
-d_member not-checked command
+d_member dedicated-locked command
 expect 'with the password' \
     grep -qx 'clankie-keys doctor --login-password-fd 3 3<PASSWORD-FILE' \
     "$T_TMP/command"

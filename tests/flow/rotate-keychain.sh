@@ -12,7 +12,8 @@ unlock_file() {
 
 unlock_item() {
 	"$CK" keychain find "$LOGIN" --service bot.clankie.custody \
-	    --account operator-keychain --password-fd 3 --out-fd 1 3<"$PW"
+	    --account operator-keychain --password-fd 3 --out-fd 1 3<"$PW" |
+	    head -c 64
 }
 
 # Everything about the items that is not a secret, dates included.

@@ -150,18 +150,23 @@ expect_out_is "$KEYS/worker.sb"
 expect_unchanged 'rules that are right are not written again'
 
 t_case 'no broker and no password is asked'
+cp -p "$UNLOCK" "$T_TMP/unlock.kept"
 rm "$UNLOCK"
 mkfifo -m 0600 "$UNLOCK"
 rm "$BROKER"
 mkfifo -m 0600 "$BROKER"
-for words in status 'status --json' 'precedence list' rules 'rules --write' \
-    --version --help; do
+for words in status 'status --json' 'precedence list' rules \
+    'rules --format mounts' --version --help; do
 	# shellcheck disable=SC2086  # words
 	run "$CK" $words
 	expect_status 0
 done
 run "$CK" status
 expect_golden status.txt
+# The seal of the records is checked before anything is written from them.
+refute 'writing the rules asks the password' "$CK" rules --write
+rm "$UNLOCK"
+mv "$T_TMP/unlock.kept" "$UNLOCK"
 
 t_case 'rules that were edited'
 cp "$KEYS/worker.sb" "$T_TMP/rules"
@@ -324,6 +329,20 @@ if t_find_tool sqlite3; then
 else
 	skip 'a forged journal row' 'no sqlite3 here'
 fi
+
+t_case 'restored'
+c_home
+c_broker
+run "$CK" migrate
+expect_status 0
+run "$CK" restore --dry-run
+expect_golden restore-plan.txt
+run "$CK" restore
+expect_golden restore.txt
+run "$CK" restore --json
+expect_golden restore-again.json
+run "$CK" status
+expect_golden status-restored.txt
 
 t_case 'whole script'
 t_no_secret "$KEYS/custody.db" "$KEYS/worker.sb" "$KEYS/worker.mounts"

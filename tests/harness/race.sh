@@ -12,7 +12,12 @@ t_find_tool flock || skip_all 'no flock here'
 cat >"$T_TMP/fake" <<'S'
 #!/bin/sh
 # Slow, so that others see a generation that stays for a while.
-[ "$1:$FAKE_HOW" != rotate:other ] || sleep 1
+n=0
+while [ "$1:$FAKE_HOW" = rotate:other ] && [ "$n" -lt 200 ] &&
+    [ "$(wc -l <"$FAKE/reads")" -lt 20 ]; do
+	sleep 0.05
+	n=$((n + 1))
+done
 exec 9>"$FAKE/lock"
 flock 9
 read -r generation value <"$FAKE/state"
@@ -32,7 +37,10 @@ status:back) printf '{"generation":1,"unfinished":null}\n' ;;
 status:*) printf '{"generation":%d,"unfinished":null}\n' "$generation" ;;
 get:torn) printf 'clankie_op_%042d' "$generation" ;;
 get:stale) printf 'clankie_op_%043d' 1 ;;
-get:other) printf 'clankie_op_%043d' "$$" ;;
+get:other)
+	printf 'clankie_op_%043d' "$$"
+	echo >>"$FAKE/reads"
+	;;
 get:absent)
 	echo 'not here' >&2
 	exit 10
@@ -56,6 +64,7 @@ export FAKE FAKE_HOW
 race() { # how the stand-in misbehaves, rotations
 	FAKE_HOW=$1
 	t_case "$1"
+	: >"$T_TMP/reads"
 	echo "1 $(printf 'clankie_op_%043d' 1)" >"$T_TMP/state"
 	run "$T_TOOLS/ck-race" "$T_TMP/fake" "$2"
 }

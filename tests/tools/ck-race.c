@@ -319,11 +319,19 @@ ended(size_t who, int wait_status)
 		a->known = race_reported(race);
 }
 
-/* Every process that has ended; false when none is left. */
 static bool
+some_run(size_t first, size_t end)
+{
+	for (size_t i = first; i < end; i++) {
+		if (actors[i].pid != 0)
+			return true;
+	}
+	return false;
+}
+
+static void
 collect(void)
 {
-	bool some = false;
 	int status;
 
 	for (size_t i = 0; i < ACTORS; i++) {
@@ -335,24 +343,25 @@ collect(void)
 			(void)kill(a->pid, SIGKILL);
 		if (waitpid(a->pid, &status, WNOHANG) == a->pid)
 			ended(i, status);
-		some = some || a->pid != 0;
 	}
-	return some;
 }
 
+/* The others go on as long as somebody rotates. */
 static void
 run(size_t rounds)
 {
 	const struct timespec pause = { 0, 1000000 };
-	bool some = true;
+	bool goes_on = true;
 
-	while (some || f.begun < rounds) {
-		for (size_t i = 0; i < ACTORS && f.begun < rounds; i++) {
-			if (actors[i].pid == 0)
+	while (goes_on || some_run(0, ACTORS)) {
+		for (size_t i = 0; i < ACTORS; i++) {
+			if (actors[i].pid == 0 && (f.begun < rounds ||
+			    (i >= WRITERS && goes_on)))
 				start(i);
 		}
 		(void)nanosleep(&pause, NULL);
-		some = collect();
+		collect();
+		goes_on = f.begun < rounds || some_run(0, WRITERS);
 	}
 }
 

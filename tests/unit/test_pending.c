@@ -117,9 +117,9 @@ pending_password_follows_the_old_one(void **state)
 	HELP_OK(ck_pending_put(&fx->p, &fx->new, &fail));
 	HELP_OK(ck_pending_put(&fx->p, &fx->new, &fail));
 	assert_stored(fx, &fx->old, &fx->new);
-	HELP_OK(ck_pending_promote(&fx->p, &fx->new, &fail));
+	HELP_OK(ck_pending_promote(&fx->p, &fx->new, "", &fail));
 	assert_stored(fx, &fx->new, NULL);
-	HELP_OK(ck_pending_promote(&fx->p, &fx->new, &fail));
+	HELP_OK(ck_pending_promote(&fx->p, &fx->new, "", &fail));
 	assert_stored(fx, &fx->new, NULL);
 }
 
@@ -155,7 +155,7 @@ password_that_is_not_pending_is_not_promoted(void **state)
 	assert_int_equal(ck_unlock_make(&other), CK_OK);
 	HELP_OK(ck_unlock_place_put(&fx->p, &fx->old, &fail));
 	HELP_OK(ck_pending_put(&fx->p, &fx->new, &fail));
-	assert_int_equal(ck_pending_promote(&fx->p, &other, NULL), CK_CHANGED);
+	assert_int_equal(ck_pending_promote(&fx->p, &other, "", NULL), CK_CHANGED);
 	assert_stored(fx, &fx->old, &fx->new);
 	ck_secret_wipe(&other);
 }
@@ -178,7 +178,7 @@ file_is_read_with_either_stored_password(void **state)
 	assert_true(ck_secret_equal(&value, &fx->value));
 	ck_secret_wipe(&opens);
 	ck_secret_wipe(&value);
-	HELP_OK(ck_pending_promote(&fx->p, &fx->old, &fail));
+	HELP_OK(ck_pending_promote(&fx->p, &fx->old, "", &fail));
 	HELP_OK(ck_dedicated_look(&fx->p, &opens, NULL, NULL, &fail));
 	assert_true(ck_secret_equal(&opens, &fx->old));
 	ck_secret_wipe(&opens);
