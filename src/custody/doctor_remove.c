@@ -78,13 +78,14 @@ static enum kind
 in_custody(const struct ck_out *o, const char *name)
 {
 	static const char *const ours[] = {
-		CK_REC_FILE, CK_REC_FILE "-journal", CK_RULES_FILE,
-		CK_MOUNTS_FILE, CK_LOCK_FILE
+		CK_REC_FILE, CK_RULES_FILE, CK_MOUNTS_FILE, CK_LOCK_FILE
 	};
 
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
 		if (strcmp(name, ours[i]) == 0)
 			return OURS;
+	if (strcmp(name, CK_REC_FILE "-journal") == 0)
+		return OURS;
 	if (strcmp(name, CK_OPERATOR_DIR) == 0)
 		return HIDDEN;
 	if ((starts(name, CK_SCRATCH_PREFIX) ||

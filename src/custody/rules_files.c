@@ -30,18 +30,22 @@ made_free(struct made **mp)
 	*mp = NULL;
 }
 
+/* What to make; proving is asking the second opinions. */
+enum { MAKE_PLAN = 0, MAKE_SB = 1, MAKE_PROVED = 2 };
+
 static ck_err
-make(const struct ck_place *p, struct ck_records *rec, bool prove,
+make(const struct ck_place *p, struct ck_records *rec, unsigned int how,
     struct made **ret, struct ck_fail *fail)
 {
 	struct made *m = calloc(1, sizeof(*m));
+	bool prove = (how & MAKE_PROVED) != 0;
 	ck_err r;
 
 	if (m == NULL)
 		return ck_fail_set(fail, CK_NOMEM, NULL, "no memory");
 	if ((r = ck_rules_recorded(p, rec, &m->set, fail)) != CK_OK ||
-	    (r = ck_rules_seatbelt(p, &m->set, prove, &m->sb,
-	    fail)) != CK_OK ||
+	    ((how & MAKE_SB) != 0 && (r = ck_rules_seatbelt(p, &m->set,
+	    prove, &m->sb, fail)) != CK_OK) ||
 	    (r = ck_rules_mounts(p, &m->set, prove, &m->plan, fail)) != CK_OK)
 		goto out;
 	ck_mounts_write(&m->plan, &m->mounts);
@@ -122,7 +126,7 @@ ck_rules_write(const struct ck_place *p, int dirfd, struct ck_records *rec,
 	struct made *m = NULL;
 	ck_err r;
 
-	if ((r = make(p, rec, true, &m, fail)) != CK_OK)
+	if ((r = make(p, rec, MAKE_SB | MAKE_PROVED, &m, fail)) != CK_OK)
 		return r;
 	if ((r = write_one(dirfd, CK_RULES_FILE, p->rules,
 	    ck_buf_view(&m->sb), fail)) == CK_OK)
@@ -162,7 +166,7 @@ ck_rules_match(const struct ck_place *p, int dirfd, struct ck_records *rec,
 
 	/* The same text was proved when it was written; what differs from it
 	 * is not asked for a proof. */
-	if ((r = make(p, rec, false, &m, fail)) != CK_OK)
+	if ((r = make(p, rec, MAKE_SB, &m, fail)) != CK_OK)
 		return r;
 	if ((r = holds(dirfd, CK_RULES_FILE, p->rules, ck_buf_view(&m->sb),
 	    &sb, fail)) == CK_OK &&
@@ -180,7 +184,7 @@ ck_rules_ready(const struct ck_place *p, int dirfd, struct ck_records *rec,
 	bool plan = false, facts = false;
 	ck_err r;
 
-	if ((r = make(p, rec, true, &m, fail)) != CK_OK)
+	if ((r = make(p, rec, MAKE_PROVED, &m, fail)) != CK_OK)
 		return r;
 	r = compare_plan(p, dirfd, m, &plan, &facts, fail);
 	made_free(&m);
