@@ -118,10 +118,9 @@ custody_paths(struct ck_place *p, const struct ck_say *say,
 	    fail)) != CK_OK ||
 	    (r = ck_path_join(p->dir, CK_RULES_FILE, p->rules, fail)) != CK_OK ||
 	    (r = ck_path_join(p->dir, CK_MOUNTS_FILE, p->mounts,
-	    fail)) != CK_OK ||
-	    (r = ck_path_join(p->dir, CK_REC_FILE, p->records, fail)) != CK_OK)
+	    fail)) != CK_OK)
 		return r;
-	return ck_path_join(p->dir, CK_LOCK_FILE, p->lock, fail);
+	return ck_path_join(p->dir, CK_REC_FILE, p->records, fail);
 }
 
 /* said when it is set, else home/rest. */

@@ -65,7 +65,6 @@ struct ck_place {
 	char rules[CK_PATH_MAX];        /* of a macOS worker */
 	char mounts[CK_PATH_MAX];       /* of a Linux worker */
 	char records[CK_PATH_MAX];
-	char lock[CK_PATH_MAX];
 	char config[CK_PATH_MAX];       /* XDG configuration directory */
 	char state[CK_PATH_MAX];        /* XDG state directory */
 	char clankie_state[CK_PATH_MAX];
