@@ -91,7 +91,7 @@ login       damaged        13      13   13   13     13     23    21   21     21 
 login       slow            0       0    0    0      0     23    21   21     21      0   23     23     0    23
 login       busy           16       0    0    0      0     23    21   21     21      0   23     23     0    23
 login       fifo           19      19   19   19     19     23    21   21     21      0   23     23     0    23
-login       flapping     0:15    0:15 0:15 0:15   0:15     23    21   21     21      0   23     23     0    23
+login       flapping  0:15:23    0:15 0:15 0:15   0:15     23    21   21     21      0   23     23     0    23
 login       full           17      17    0    0      0     23    21   21     21      0   23     23     0    23
 login       read-only      18      18    0    0      0     23    21   21     21      0   23     23     0    23
 login-moved present         0       0    0    0      0      0     0    0      0      0    0      0     0     0
