@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files: open and judge, read, replace, lock; see io.h. */
+/* Files: open and judge, read, replace; see io.h. */
 #include "io.h"
 
 #include <errno.h>
@@ -8,11 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "clock.h"
 #include "path.h"
 #include "platform.h"
 
@@ -464,78 +462,6 @@ ck_io_remove(int dirfd, const char *name, const char *shown,
 	if (unlinkat(dirfd, name, 0) != 0)
 		return ck_fail_sys(fail, errno, shown, "remove it");
 	return ck_io_sync(dirfd, shown, fail);
-}
-
-/* One try for the lock: CK_OK, CK_BUSY, or an error of its own. */
-static ck_err
-lock_once(int dirfd, const char *name, const char *shown, mode_t mode,
-    int *ret_fd, struct ck_fail *fail)
-{
-	struct stat st;
-	int fd, sys;
-
-	fd = openat(dirfd, name, O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC |
-	    O_NONBLOCK, mode);
-	if (fd < 0)
-		return ck_fail_sys(fail, errno, shown, "open the lock file");
-	if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-		sys = errno;
-		ck_io_close(&fd);
-		if (sys == EWOULDBLOCK || sys == EINTR)
-			return ck_fail_set(fail, CK_BUSY, shown,
-			    "another process holds the lock");
-		return ck_fail_sys(fail, sys, shown, "lock it");
-	}
-	/* A lock on a file without a name protects nothing. */
-	if (fstat(fd, &st) != 0 || st.st_nlink == 0) {
-		ck_io_close(&fd);
-		return ck_fail_set(fail, CK_BUSY, shown,
-		    "the lock file was replaced");
-	}
-	*ret_fd = fd;
-	return CK_OK;
-}
-
-/* CK_BUSY, with the process that is in the way where it can be known. */
-static ck_err
-name_holder(int dirfd, const char *name, const char *shown,
-    struct ck_fail *fail)
-{
-	char program[CK_PROCESS_NAME_SIZE] = "";
-	long pid = 0;
-	int fd;
-
-	fd = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC |
-	    O_NONBLOCK);
-	if (fd >= 0)
-		pid = ck_platform_lock_holder(fd, program);
-	ck_io_close(&fd);
-	if (pid == 0)
-		return ck_fail_set(fail, CK_BUSY, shown,
-		    "another process holds the lock");
-	return ck_fail_set(fail, CK_BUSY, shown,
-	    "process %ld (%s) holds the lock", pid,
-	    program[0] != '\0' ? program : "name not known");
-}
-
-ck_err
-ck_io_lock(int dirfd, const char *name, const char *shown, mode_t mode,
-    unsigned int wait_ms, int *ret_fd, struct ck_fail *fail)
-{
-	uint64_t end = ck_clock_mono_ms() + wait_ms;
-	struct timespec pause = { 0, 5000000 };
-	ck_err r;
-
-	if (shown == NULL)
-		shown = name;
-	for (;;) {
-		r = lock_once(dirfd, name, shown, mode, ret_fd, fail);
-		if (r != CK_BUSY)
-			return r;
-		if (ck_clock_mono_ms() >= end)
-			return name_holder(dirfd, name, shown, fail);
-		(void)nanosleep(&pause, NULL);
-	}
 }
 
 void

@@ -118,12 +118,19 @@ CK_MUST_USE ck_err ck_io_left(int dirfd, const char *prefix,
     const char *shown, size_t *ret, struct ck_fail *fail);
 
 /*
- * Take flock(LOCK_EX) on dirfd/name, created 0600 when missing, waiting at
- * most wait_ms.  CK_BUSY when somebody keeps it, named if the system tells.  The descriptor holds the
- * lock until it is closed.  Retries when the file was removed meanwhile.
+ * Take flock(LOCK_EX) on dirfd/name, created with mode when missing, waiting
+ * at most wait_ms.  CK_BUSY when somebody keeps it, named if the system tells.
+ * The descriptor holds the lock until it is closed.  Retries when the file was
+ * removed meanwhile; whoever removes it while it is locked lets a second one
+ * in, so this is for files whose name somebody else prescribes.
  */
 CK_MUST_USE ck_err ck_io_lock(int dirfd, const char *name, const char *shown,
     mode_t mode, unsigned int wait_ms, int *ret_fd, struct ck_fail *fail);
+
+/* The same on the directory itself: there is no file to remove.  shown is the
+ * directory's path.  CK_CHANGED: it was removed. */
+CK_MUST_USE ck_err ck_io_lock_dir(int dirfd, const char *shown,
+    unsigned int wait_ms, int *ret_fd, struct ck_fail *fail);
 
 /* Close and set to -1; -1 is fine. */
 void ck_io_close(int *fd);

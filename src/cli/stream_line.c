@@ -3,8 +3,11 @@
 #include "stream_line.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include <openssl/crypto.h>
+
+#include "store/bearer.h"
 
 /* Drop the rest of a refused line.  True when its end was found. */
 static bool
@@ -57,16 +60,42 @@ ck_lines_pack(struct ck_lines *l)
 	l->to = left;
 }
 
+/* Somewhere in it, in any letter case. */
+static bool
+contains(struct ck_span s, const char *what)
+{
+	size_t n = strlen(what);
+
+	for (size_t i = 0; i + n <= s.n; i++)
+		if (strncasecmp((const char *)s.p + i, what, n) == 0)
+			return true;
+	return false;
+}
+
+/* A request whose ID was forgotten has its candidate there. */
+static bool
+may_be_a_bearer(struct ck_span id)
+{
+	char hex[2 * sizeof(CK_BEARER_PREFIX)];
+
+	ck_hex_encode((const uint8_t *)CK_BEARER_PREFIX,
+	    sizeof(CK_BEARER_PREFIX) - 1, hex);
+	return contains(id, CK_BEARER_PREFIX) || contains(id, hex);
+}
+
 struct ck_span
 ck_stream_id(struct ck_span line)
 {
 	struct ck_span none = CK_SPAN_NONE;
 	size_t n = 0;
 
-	while (n < line.n && line.p[n] > 0x20 && line.p[n] < 0x7f)
+	while (n < line.n && n <= CK_STREAM_ID_MAX && line.p[n] > 0x20 &&
+	    line.p[n] < 0x7f)
 		n++;
-	if (n == 0 || n > CK_STREAM_ID_MAX ||
-	    (n < line.n && line.p[n] != ' '))
+	/* What no space follows may be anything, a piece of a candidate too:
+	 * it is never sent back. */
+	if (n == 0 || n > CK_STREAM_ID_MAX || n == line.n ||
+	    line.p[n] != ' ' || may_be_a_bearer((struct ck_span){ line.p, n }))
 		return none;
 	return (struct ck_span){ line.p, n };
 }
@@ -80,7 +109,7 @@ ck_stream_parse(struct ck_span line, struct ck_span *ret_id, uint8_t *ret,
 	ck_err r;
 
 	*ret_id = id;
-	if (id.n == 0 || id.n == line.n || line.n > CK_STREAM_LINE_MAX)
+	if (id.n == 0 || line.n > CK_STREAM_LINE_MAX)
 		return CK_USAGE;
 	digits = line.n - id.n - 1;
 	if (digits % 2 != 0 || digits / 2 > CK_STREAM_CANDIDATE_MAX)

@@ -43,8 +43,9 @@ enum ck_line ck_lines_next(struct ck_lines *l, struct ck_span *ret);
 /* Move what is left to the front and wipe everything behind it. */
 void ck_lines_pack(struct ck_lines *l);
 
-/* The ID at the start of a line: it ends at a space or with the line.
- * { NULL, 0 } when there is none or it is too long. */
+/* The ID at the start of a line, which a space ends.  { NULL, 0 } when there is
+ * no space behind it, it is too long, or it looks like a bearer (in hexadecimal
+ * digits or not): nothing of such a line is ever sent back. */
 struct ck_span ck_stream_id(struct ck_span line);
 
 /*

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "custody/broker.h"
 #include "custody/seal.h"
 #include "store/login.h"
 
@@ -94,6 +95,17 @@ ck_anchor_check(const struct ck_place *p, struct ck_records *rec,
 	if (off < slack.low || off > slack.high)
 		return earlier(p, fail);
 	return CK_OK;
+}
+
+ck_err
+ck_anchor_writable(const struct ck_place *p, struct ck_fail *fail)
+{
+	struct ck_place at = *p;
+
+	if (p->broker_kind == CK_KIND_LOGIN_KEYCHAIN)
+		return ck_broker_writable(p, fail);
+	memcpy(at.broker, p->unlock, sizeof(at.broker));
+	return ck_broker_writable(&at, fail);
 }
 
 ck_err

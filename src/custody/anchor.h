@@ -27,6 +27,11 @@ CK_MUST_USE ck_err ck_anchor_check(const struct ck_place *p,
     struct ck_records *rec, const struct ck_anchor *anchor,
     struct ck_fail *fail);
 
+/* Could it be moved: is the place of the unlock password writable, with room
+ * for a second copy?  Codes of ck_broker_writable(). */
+CK_MUST_USE ck_err ck_anchor_writable(const struct ck_place *p,
+    struct ck_fail *fail);
+
 /* Put it right for the records as they stand, plus more rotations, and for
  * the keychain that has its final name. */
 CK_MUST_USE ck_err ck_anchor_write(const struct ck_place *p,

@@ -16,6 +16,10 @@
 /* A reading that meets a change is begun again this often. */
 enum { TRIES = 5 };
 
+/* A file system's clock ticks: what was changed no longer ago than this, in
+ * nanoseconds, may change once more and bear the same time. */
+#define TICK 100000000
+
 static int64_t
 nanoseconds(struct timespec t)
 {
@@ -30,38 +34,84 @@ nanoseconds(struct timespec t)
 #define CTIME(st) nanoseconds((st)->st_ctim)
 #endif
 
-static bool
-same_file(const struct stat *a, const struct stat *b)
+static void
+look_at(const char *path, struct ck_auth_seen *ret)
 {
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino &&
-	    a->st_size == b->st_size && MTIME(a) == MTIME(b) &&
-	    CTIME(a) == CTIME(b);
+	ret->sys = lstat(path, &ret->st) == 0 ? 0 : errno;
 }
 
-/* The file at path is the one that is held, unchanged. */
 static bool
-still(const char *path, const struct stat *seen)
+same(const struct ck_auth_seen *a, const struct ck_auth_seen *b)
 {
-	struct stat st;
+	const struct stat *x = &a->st, *y = &b->st;
 
-	return fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    same_file(&st, seen);
+	if (a->sys != 0 || b->sys != 0)
+		return a->sys == b->sys;
+	return x->st_dev == y->st_dev && x->st_ino == y->st_ino &&
+	    x->st_mode == y->st_mode && x->st_uid == y->st_uid &&
+	    x->st_size == y->st_size && MTIME(x) == MTIME(y) &&
+	    CTIME(x) == CTIME(y);
 }
 
-/* Before the migration the dedicated file must be known to be missing: it
- * decides from the moment it appears. */
+/*
+ * Everything that a resolution consults, as place knows it now.  What does not
+ * exist is watched too: before the migration the dedicated keychain decides
+ * from the moment it appears.
+ */
+static ck_err
+watch_paths(const struct ck_place *place, bool dedicated,
+    char ret[CK_AUTH_WATCHED][CK_PATH_MAX], struct ck_fail *fail)
+{
+	bool by_file = dedicated &&
+	    place->broker_kind == CK_KIND_FILE_BROKER;
+	const char *const paths[] = { place->dir, place->operator_dir,
+	    place->keychain, by_file ? place->unlock : place->broker };
+	size_t n = sizeof(paths) / sizeof(paths[0]);
+
+	for (size_t i = 0; i < n; i++)
+		memcpy(ret[i], paths[i], CK_PATH_MAX);
+	ck_path_parent(paths[n - 1], ret[n]);
+	return ck_path_join(place->dir, CK_REC_FILE, ret[n + 1], fail);
+}
+
+/* Some of it was changed so recently that a further change may not show. */
+static bool
+is_recent(const struct ck_auth_seen *seen)
+{
+	struct timespec now = { 0, 0 };
+	int64_t age;
+
+	if (clock_gettime(CLOCK_REALTIME, &now) != 0)
+		return true;
+	for (size_t i = 0; i < CK_AUTH_WATCHED; i++) {
+		age = nanoseconds(now) - CTIME(&seen[i].st);
+		if (seen[i].sys == 0 && age > -TICK && age < TICK)
+			return true;
+	}
+	return false;
+}
+
+static void
+look(char paths[CK_AUTH_WATCHED][CK_PATH_MAX], struct ck_auth_seen *ret)
+{
+	for (size_t i = 0; i < CK_AUTH_WATCHED; i++)
+		look_at(paths[i], &ret[i]);
+}
+
+/* Nothing that the digest came from has changed since. */
 static bool
 current(const struct ck_auth *a)
 {
-	struct stat st;
+	struct ck_auth_seen now;
 
-	if (a->digest.p == NULL)
+	if (a->digest.p == NULL || a->recent)
 		return false;
-	if (!a->dedicated &&
-	    (fstatat(AT_FDCWD, a->place.keychain, &st,
-	    AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT))
-		return false;
-	return still(a->path, &a->seen);
+	for (size_t i = 0; i < CK_AUTH_WATCHED; i++) {
+		look_at(a->paths[i], &now);
+		if (!same(&a->seen[i], &now))
+			return false;
+	}
+	return true;
 }
 
 static ck_err
@@ -96,94 +146,93 @@ digest_value(const struct ck_auth *a, enum ck_format format,
 	return r;
 }
 
+/* Where a resolution ended, and with which names. */
+struct found {
+	struct ck_place place;
+	struct ck_resolved where;
+	struct ck_secret value;
+};
+
+static ck_err
+find(const struct ck_auth *a, struct found *ret, struct ck_fail *fail)
+{
+	ret->place = a->place;
+	return ck_resolve(&ret->place, NULL, &ret->value, &ret->where, fail);
+}
+
 /*
- * One reading: the store is resolved, its file held, and the store resolved
- * again while it is held, so that what is remembered about the file is older
- * than the value.  CK_CHANGED when the two do not belong together.
+ * One reading: the store is resolved, its file held and everything looked at,
+ * and the store resolved again, so that what is remembered is older than the
+ * value.  CK_CHANGED when the two resolutions do not end in one place.
  */
 static ck_err
-read_once(struct ck_auth *a, const struct ck_resolved *where,
-    struct ck_secret *ret_digest, int *ret_fd, struct stat *ret_st,
-    struct ck_fail *fail)
+read_once(struct ck_auth *a, struct found *first, struct found *again,
+    struct ck_auth *ret, struct ck_fail *fail)
 {
-	struct ck_secret value = CK_SECRET_INIT, digest = CK_SECRET_INIT;
-	struct ck_place place = a->place;
-	struct ck_resolved again;
-	struct stat st;
-	int fd = -1;
+	const char *path = first->where.path;
+	bool dedicated = first->where.kind == CK_KIND_DEDICATED;
 	ck_err r;
 
-	r = ck_io_open_file(AT_FDCWD, where->path, NULL, CK_IO_OWNER, &fd, &st,
+	r = ck_io_open_file(AT_FDCWD, path, NULL, CK_IO_OWNER, &ret->fd, NULL,
 	    fail);
 	/* It answered a moment ago: the credential was moved, or the keychain
 	 * is being replaced.  Resolving again tells. */
 	if (r == CK_NOSTORE)
-		return ck_fail_set(fail, CK_CHANGED, where->path,
+		return ck_fail_set(fail, CK_CHANGED, path,
 		    "disappeared while it was read");
-	if (r != CK_OK)
+	if (r != CK_OK || (r = watch_paths(&first->place, dedicated,
+	    ret->paths, fail)) != CK_OK)
 		return r;
-	if ((r = ck_resolve(&place, NULL, &value, &again, fail)) != CK_OK)
-		goto out;
-	if (again.kind != where->kind || strcmp(again.path, where->path) != 0 ||
-	    !still(where->path, &st)) {
-		r = ck_fail_set(fail, CK_CHANGED, where->path,
+	look(ret->paths, ret->seen);
+	ret->recent = is_recent(ret->seen);
+	if ((r = find(a, again, fail)) != CK_OK)
+		return r;
+	if (again->where.kind != first->where.kind ||
+	    strcmp(again->where.path, path) != 0 ||
+	    strcmp(again->place.broker, first->place.broker) != 0)
+		return ck_fail_set(fail, CK_CHANGED, path,
 		    "changes while it is read");
-		goto out;
-	}
-	if (ck_secret_alloc(CK_AUTH_DIGEST_SIZE, &digest) != CK_OK)
-		r = ck_fail_set(fail, CK_NOMEM, NULL, "no secure memory");
-	else
-		r = digest_value(a, place.format, &value, &digest, fail);
-	if (r != CK_OK)
-		goto out;
-	ck_secret_move(ret_digest, &digest);
-	*ret_fd = fd;
-	*ret_st = st;
-	fd = -1;
-out:
-	ck_secret_wipe(&value);
-	ck_secret_wipe(&digest);
-	ck_io_close(&fd);
-	return r;
+	if (ck_secret_alloc(CK_AUTH_DIGEST_SIZE, &ret->digest) != CK_OK)
+		return ck_fail_set(fail, CK_NOMEM, NULL, "no secure memory");
+	return digest_value(a, again->place.format, &again->value,
+	    &ret->digest, fail);
 }
 
-/* Which file answers now; the value itself is not wanted yet. */
-static ck_err
-find_place(const struct ck_auth *a, struct ck_resolved *ret,
-    struct ck_fail *fail)
+/* What was read takes the place of what was known.  The old file is let go
+ * only now that the new one is held. */
+static void
+take(struct ck_auth *a, struct ck_auth *got)
 {
-	struct ck_secret value = CK_SECRET_INIT;
-	struct ck_place place = a->place;
-	ck_err r = ck_resolve(&place, NULL, &value, ret, fail);
-
-	ck_secret_wipe(&value);
-	return r;
+	ck_io_close(&a->fd);
+	a->fd = got->fd;
+	got->fd = -1;
+	memcpy(a->paths, got->paths, sizeof(a->paths));
+	memcpy(a->seen, got->seen, sizeof(a->seen));
+	a->recent = got->recent;
+	ck_secret_move(&a->digest, &got->digest);
 }
 
 static ck_err
 read_again(struct ck_auth *a, struct ck_fail *fail)
 {
-	struct ck_secret digest = CK_SECRET_INIT;
-	struct ck_resolved where;
-	struct stat st;
-	int fd = -1;
+	struct ck_auth got = CK_AUTH_INIT;
+	struct found first, again;
 	ck_err r = CK_CHANGED;
 
+	memset(&first, 0, sizeof(first));
+	memset(&again, 0, sizeof(again));
 	/* Fail closed: from here on nothing old can answer. */
 	ck_secret_wipe(&a->digest);
-	for (int i = 0; i < TRIES && r == CK_CHANGED; i++)
-		if ((r = find_place(a, &where, fail)) == CK_OK)
-			r = read_once(a, &where, &digest, &fd, &st, fail);
-	if (r != CK_OK)
-		return r;
-	/* The old file is let go only now that the new one is held. */
-	ck_io_close(&a->fd);
-	a->fd = fd;
-	a->seen = st;
-	a->dedicated = where.kind == CK_KIND_DEDICATED;
-	memcpy(a->path, where.path, sizeof(a->path));
-	ck_secret_move(&a->digest, &digest);
-	return CK_OK;
+	for (int i = 0; i < TRIES && r == CK_CHANGED; i++) {
+		if ((r = find(a, &first, fail)) == CK_OK)
+			r = read_once(a, &first, &again, &got, fail);
+		ck_secret_wipe(&first.value);
+		ck_secret_wipe(&again.value);
+		if (r == CK_OK)
+			take(a, &got);
+		ck_auth_close(&got);
+	}
+	return r;
 }
 
 ck_err
@@ -212,6 +261,7 @@ void
 ck_auth_batch(struct ck_auth *a)
 {
 	a->tried = false;
+	a->looked = false;
 }
 
 ck_err
@@ -226,11 +276,12 @@ ck_auth_ask(struct ck_auth *a, const uint8_t *p, size_t n,
 	if (a->tried)
 		return ck_fail_set(fail, a->why, NULL,
 		    "the store could not be read a moment ago");
-	if (!current(a) && (r = read_again(a, fail)) != CK_OK) {
+	if (!a->looked && !current(a) && (r = read_again(a, fail)) != CK_OK) {
 		a->tried = true;
 		a->why = r;
 		return r;
 	}
+	a->looked = true;
 	if (ck_secret_alloc(CK_AUTH_DIGEST_SIZE, &mine) != CK_OK)
 		return ck_fail_set(fail, CK_NOMEM, NULL, "no secure memory");
 	r = digest_of(a, p, n, &mine, fail);

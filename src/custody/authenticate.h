@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Is a candidate the credential?  Kept in memory is only an HMAC-SHA-256 of
- * the credential under a key made for this process; the file it came from is
- * held open, so that no other file can get its inode, and looked at before
- * every answer.
+ * the credential under a key made for this process.  The file it came from is
+ * held open, so that no other file can get its inode; between a request and
+ * its answer it is looked at, and so is all else that decided: the custody directory, the
+ * records, the keychain and the place of its password.
  */
 #ifndef CK_CUSTODY_AUTHENTICATE_H
 #define CK_CUSTODY_AUTHENTICATE_H
@@ -18,14 +19,22 @@
 
 #define CK_AUTH_DIGEST_SIZE 32
 
+/* What is looked at, each by lstat(); sys is its errno or 0. */
+#define CK_AUTH_WATCHED 6
+struct ck_auth_seen {
+	int sys;
+	struct stat st;
+};
+
 struct ck_auth {
 	struct ck_place place;       /* as resolved; a copy is given away */
 	struct ck_secret key;
 	struct ck_secret digest;     /* nothing: not known */
-	bool dedicated;              /* where the digest came from */
-	char path[CK_PATH_MAX];      /* that file, which fd holds */
-	int fd;
-	struct stat seen;
+	int fd;                      /* the file that the digest came from */
+	char paths[CK_AUTH_WATCHED][CK_PATH_MAX];
+	struct ck_auth_seen seen[CK_AUTH_WATCHED];   /* before it was read */
+	bool recent;                 /* changed just before */
+	bool looked;                 /* already in this batch */
 	bool tried;                  /* failed already in this batch */
 	ck_err why;                  /* and how */
 };
@@ -38,8 +47,8 @@ CK_MUST_USE ck_err ck_auth_open(const struct ck_place *place,
     struct ck_auth *ret, struct ck_fail *fail);
 void ck_auth_close(struct ck_auth *a);
 
-/* Input that arrives now has not been answered: after a failure the store is
- * asked again, once for all requests that were read together. */
+/* Input that arrives now has not been answered: everything is looked at again,
+ * once for all requests that were read together. */
 void ck_auth_batch(struct ck_auth *a);
 
 /*

@@ -352,18 +352,6 @@ ck_dedicated_relock(const struct ck_place *p,
 }
 
 ck_err
-ck_dedicated_update(const struct ck_place *p,
-    const struct ck_secret *password, const struct ck_secret *value,
-    const struct ck_secret *expected, struct ck_fail *fail)
-{
-	const struct ck_login login = { p->keychain, password, CK_WAIT_MS };
-	const struct ck_login_item item = { p->service, p->account, NULL,
-	    value };
-
-	return ck_login_update(&login, &item, expected, fail);
-}
-
-ck_err
 ck_dedicated_print(const struct ck_secret *key, const struct ck_secret *value,
     char ret[CK_FINGERPRINT_SIZE], struct ck_fail *fail)
 {

@@ -58,6 +58,11 @@ CK_MUST_USE ck_err ck_dedicated_renew(const struct ck_place *p, int dirfd,
     const char *nonce, const struct ck_secret *old,
     const struct ck_secret *next, struct ck_fail *fail);
 
+/* What a killed writer left beside the installed keychain goes; the name that
+ * it may have given a new file becomes durable.  Under the custody lock. */
+CK_MUST_USE ck_err ck_dedicated_tidy(const struct ck_place *p,
+    struct ck_fail *fail);
+
 /* The installed directory holds the keychain and what its writers put beside
  * it, and can go with it.  CK_UNSUPPORTED names what else is there. */
 CK_MUST_USE ck_err ck_dedicated_alone(const struct ck_place *p,
@@ -114,15 +119,6 @@ CK_MUST_USE ck_err ck_dedicated_look_at(const struct ck_place *p,
     struct ck_secret *ret_password, struct ck_secret *ret_value,
     struct ck_secret *ret_key, struct ck_anchor *ret_anchor,
     struct ck_fail *fail);
-
-/*
- * Put a new value in the place of expected, label and access list kept; one
- * commit of the installed file.  CK_CHANGED: expected is not, under the
- * file's lock, what is stored.
- */
-CK_MUST_USE ck_err ck_dedicated_update(const struct ck_place *p,
-    const struct ck_secret *password, const struct ck_secret *value,
-    const struct ck_secret *expected, struct ck_fail *fail);
 
 /*
  * What can be said without a password: both items are there and bear the

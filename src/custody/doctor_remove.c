@@ -78,14 +78,13 @@ static enum kind
 in_custody(const struct ck_out *o, const char *name)
 {
 	static const char *const ours[] = {
-		CK_REC_FILE, CK_RULES_FILE, CK_MOUNTS_FILE, CK_LOCK_FILE
+		CK_REC_FILE, CK_REC_FILE "-journal", CK_RULES_FILE,
+		CK_MOUNTS_FILE
 	};
 
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
 		if (strcmp(name, ours[i]) == 0)
 			return OURS;
-	if (strcmp(name, CK_REC_FILE "-journal") == 0)
-		return OURS;
 	if (strcmp(name, CK_OPERATOR_DIR) == 0)
 		return HIDDEN;
 	if ((starts(name, CK_SCRATCH_PREFIX) ||
@@ -366,9 +365,6 @@ remove_custody(struct ck_out *o, struct ck_fail *fail)
 	if (r != CK_OK && r != CK_NOSTORE)
 		return r;
 	if ((r = ck_records_remove(o->dirfd, p->dir, fail)) != CK_OK)
-		return r;
-	r = ck_io_remove(o->dirfd, CK_LOCK_FILE, p->dir, fail);
-	if (r != CK_OK && r != CK_NOSTORE)
 		return r;
 	return remove_dir(o, p->dir, fail);
 }

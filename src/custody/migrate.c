@@ -123,14 +123,12 @@ static ck_err
 look_again(struct ck_migrate_run *run, ck_err first, struct ck_fail *fail)
 {
 	struct ck_fail other = CK_FAIL_INIT;
-	struct stat st;
 	int lock = -1;
 	ck_err r;
 
 	ck_view_close(&run->v);
 	r = ck_view_open(run->p, CK_REC_READ, &run->v, &other);
-	if (r != CK_OK || run->v.dirfd < 0 ||
-	    fstatat(run->v.dirfd, CK_LOCK_FILE, &st, AT_SYMLINK_NOFOLLOW) != 0)
+	if (r != CK_OK || run->v.dirfd < 0)
 		return first;
 	r = ck_place_lock(run->p, run->v.dirfd, &lock, &other);
 	if (r == CK_OK) {
@@ -232,7 +230,7 @@ move_in(struct ck_migrate_run *run, struct ck_fail *fail)
 	    (r = name_unasked(run, fail)) != CK_OK)
 		goto out;
 	if (run->in_place)
-		r = CK_OK;
+		r = ck_dedicated_tidy(run->p, fail);
 	else if (run->joins)
 		r = ck_migrate_join(run, fail);
 	else if ((r = ck_migrate_password(run, fail)) == CK_OK)

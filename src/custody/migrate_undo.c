@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "custody/seal.h"
 
 /* The directories that unlock.json needs, outermost first. */
@@ -37,18 +38,19 @@ undo_unlock_dirs(struct ck_migrate_run *run)
 			(void)rmdir(dir[i]);
 }
 
-/* What is not empty stays: somebody else uses it by now. */
+/* What is not empty stays: somebody else uses it by now.  So does one that
+ * somebody has locked, who is about to use it. */
 void
 ck_migrate_undo_dir(struct ck_migrate_run *run)
 {
-	char lock[CK_PATH_MAX];
+	int lock = -1;
 
-	if (!run->made_dir)
+	if (!run->made_dir || (run->lockfd < 0 &&
+	    ck_io_lock_dir(run->v.dirfd, run->p->dir, 0, &lock,
+	    NULL) != CK_OK))
 		return;
-	if (run->lockfd >= 0 && ck_path_join(run->p->dir, CK_LOCK_FILE, lock,
-	    NULL) == CK_OK)
-		(void)unlink(lock);
 	(void)rmdir(run->p->dir);
+	ck_io_close(&lock);
 }
 
 /* The rows as they were: the broker is in charge, nothing is under way. */

@@ -118,10 +118,9 @@ custody_paths(struct ck_place *p, const struct ck_say *say,
 	    fail)) != CK_OK ||
 	    (r = ck_path_join(p->dir, CK_RULES_FILE, p->rules, fail)) != CK_OK ||
 	    (r = ck_path_join(p->dir, CK_MOUNTS_FILE, p->mounts,
-	    fail)) != CK_OK ||
-	    (r = ck_path_join(p->dir, CK_REC_FILE, p->records, fail)) != CK_OK)
+	    fail)) != CK_OK)
 		return r;
-	return ck_path_join(p->dir, CK_LOCK_FILE, p->lock, fail);
+	return ck_path_join(p->dir, CK_REC_FILE, p->records, fail);
 }
 
 /* said when it is set, else home/rest. */
@@ -327,21 +326,40 @@ ck_place_dedicated(const struct ck_place *p, bool *ret,
 	return r;
 }
 
+/* Everything else goes by the path: the lock must be that directory's. */
+static ck_err
+still_named(const struct ck_place *p, int fd, struct ck_fail *fail)
+{
+	struct stat held, named;
+
+	if (fstat(fd, &held) != 0 || lstat(p->dir, &named) != 0)
+		return ck_fail_sys(fail, errno, p->dir, "examine it");
+	if (held.st_dev != named.st_dev || held.st_ino != named.st_ino)
+		return ck_fail_set(fail, CK_CHANGED, p->dir,
+		    "was replaced by another directory");
+	return CK_OK;
+}
+
 ck_err
 ck_place_lock(const struct ck_place *p, int dirfd, int *ret_fd,
     struct ck_fail *fail)
 {
 	struct ck_fail why = CK_FAIL_INIT;
+	int fd = -1;
 	ck_err r;
 
-	r = ck_io_lock(dirfd, CK_LOCK_FILE, p->dir, 0600, CK_WAIT_MS, ret_fd,
-	    &why);
+	r = ck_io_lock_dir(dirfd, p->dir, CK_WAIT_MS, &fd, &why);
+	if (r == CK_OK && (r = still_named(p, fd, &why)) == CK_OK) {
+		*ret_fd = fd;
+		return CK_OK;
+	}
+	ck_io_close(&fd);
 	if (r == CK_BUSY) {
 		(void)ck_fail_set(fail, r, p->dir,
 		    "another clankie-keys is changing this custody (%s)",
 		    why.why);
 		ck_fail_next(fail, "wait for it to end, then try again");
-	} else if (r != CK_OK && fail != NULL) {
+	} else if (fail != NULL) {
 		*fail = why;
 	}
 	return r;

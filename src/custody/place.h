@@ -30,7 +30,6 @@
 #define CK_KEYCHAIN_FILE "operator.keychain-db"
 #define CK_RULES_FILE "worker.sb"
 #define CK_MOUNTS_FILE "worker.mounts"
-#define CK_LOCK_FILE "lock"
 #define CK_MARKER_DEFAULT "CLANKIE_WORKER_PANE"
 
 /* Lock settings of the dedicated file, in seconds. */
@@ -66,7 +65,6 @@ struct ck_place {
 	char rules[CK_PATH_MAX];        /* of a macOS worker */
 	char mounts[CK_PATH_MAX];       /* of a Linux worker */
 	char records[CK_PATH_MAX];
-	char lock[CK_PATH_MAX];
 	char config[CK_PATH_MAX];       /* XDG configuration directory */
 	char state[CK_PATH_MAX];        /* XDG state directory */
 	char clankie_state[CK_PATH_MAX];
@@ -109,9 +107,11 @@ CK_MUST_USE ck_err ck_place_open_dir(const struct ck_place *p, int *ret_fd,
     struct ck_fail *fail);
 
 /*
- * Take the custody's own lock, waiting at most CK_WAIT_MS; dirfd is the opened
+ * Take the custody's own lock, which lies on the directory itself so that no
+ * file can be removed under it, waiting at most CK_WAIT_MS; dirfd is the opened
  * custody directory.  The descriptor holds it until it is closed.  CK_BUSY
- * names the process that keeps it, where the system tells.
+ * names the process that keeps it, where the system tells.  CK_CHANGED: the
+ * path leads to another directory meanwhile.
  */
 CK_MUST_USE ck_err ck_place_lock(const struct ck_place *p, int dirfd,
     int *ret_fd, struct ck_fail *fail);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/io.h"
+#include "custody/anchor.h"
 #include "custody/preflight.h"
 #include "custody/seal.h"
 
@@ -134,7 +135,9 @@ carry_out(struct ck_rotate_run *run, struct ck_fail *fail)
 {
 	ck_err r;
 
-	if ((r = make_next(run, fail)) != CK_OK ||
+	/* What would stop it half-way is asked before anything is changed. */
+	if ((r = ck_anchor_writable(run->p, fail)) != CK_OK ||
+	    (r = make_next(run, fail)) != CK_OK ||
 	    (r = ck_rotate_begin(run, fail)) != CK_OK)
 		return r;
 	run->v.journal_open = true;

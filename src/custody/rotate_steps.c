@@ -2,16 +2,12 @@
 /* The steps of a rotation; see rotate_int.h. */
 #include "custody/rotate_int.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/io.h"
 #include "custody/anchor.h"
 #include "custody/seal.h"
-
-/* What the engine calls a file on its way to the keychain's name. */
-#define LEFT_PREFIX CK_KEYCHAIN_FILE ".sb-"
+#include "store/login.h"
 
 ck_err
 ck_rotate_read(struct ck_rotate_run *run, struct ck_fail *fail)
@@ -65,24 +61,6 @@ close_at(struct ck_rotate_run *run, uint64_t generation, const char *print,
 	return CK_OK;
 }
 
-/* What a killed rotation left beside the keychain goes; the name that it may
- * have given the new file becomes durable. */
-static ck_err
-tidy(struct ck_rotate_run *run, struct ck_fail *fail)
-{
-	const char *path = run->p->operator_dir;
-	int fd = -1;
-	ck_err r;
-
-	if ((r = ck_io_open_dir(AT_FDCWD, path, path, CK_IO_OWNER, &fd, NULL,
-	    fail)) != CK_OK)
-		return r;
-	if ((r = ck_io_sweep(fd, LEFT_PREFIX, path, fail)) == CK_OK)
-		r = ck_io_sync(fd, path, fail);
-	ck_io_close(&fd);
-	return r;
-}
-
 ck_err
 ck_rotate_settle(struct ck_rotate_run *run, bool *ret_landed,
     struct ck_fail *fail)
@@ -92,19 +70,20 @@ ck_rotate_settle(struct ck_rotate_run *run, bool *ret_landed,
 	ck_err r;
 
 	memcpy(run->nonce, j->nonce, sizeof(run->nonce));
-	if ((r = tidy(run, fail)) != CK_OK ||
+	if ((r = ck_dedicated_tidy(run->p, fail)) != CK_OK ||
 	    (r = ck_dedicated_prove(run->p, run->p->keychain, &run->password,
 	    &run->now, fail)) != CK_OK)
 		return r;
-	if (landed) {
-		if ((r = ck_anchor_write(run->p, run->v.rec, &run->password, 1,
-		    fail)) == CK_OK)
-			r = close_at(run, j->to_generation, run->now_print,
-			    "rotate-resumed", fail);
-	} else {
+	/* While the journal is open the anchor may be at either generation. */
+	if ((r = ck_anchor_write(run->p, run->v.rec, &run->password,
+	    landed ? 1 : 0, fail)) != CK_OK)
+		return r;
+	if (landed)
+		r = close_at(run, j->to_generation, run->now_print,
+		    "rotate-resumed", fail);
+	else
 		r = close_at(run, j->from_generation,
 		    run->v.row.fingerprint, "rotate-undone", fail);
-	}
 	if (r == CK_OK)
 		*ret_landed = landed;
 	return r;
@@ -166,18 +145,61 @@ is_unwritten(const struct ck_rotate_run *run)
 	return ret;
 }
 
+/* Whoever closed our row has recorded which value the keychain holds; another
+ * one now would be known to nobody. */
+static ck_err
+is_still_open(const struct ck_rotate_run *run, struct ck_fail *fail)
+{
+	struct ck_rec_journal j;
+	ck_err r;
+
+	r = ck_records_journal_get(run->v.rec, &j, fail);
+	if (r != CK_ABSENT && (r != CK_OK ||
+	    strcmp(j.nonce, run->nonce) == 0))
+		return r;
+	return ck_fail_set(fail, CK_CHANGED, run->p->dir,
+	    "another clankie-keys has ended this rotation; nothing was "
+	    "written");
+}
+
+/* Under the keychain's own lock, right before it is written.  The anchor goes
+ * first: its place may be busy, full or read-only, and as long as the keychain
+ * was not written there is a way back. */
+static ck_err
+make_way(void *arg, struct ck_fail *fail)
+{
+	struct ck_rotate_run *run = arg;
+	ck_err r;
+
+	if ((r = is_still_open(run, fail)) != CK_OK)
+		return r;
+	return ck_anchor_write(run->p, run->v.rec, &run->password, 1, fail);
+}
+
+/* What cannot be taken back now, or is not known, stays open for the next
+ * rotation: both generations are valid until then. */
+static void
+take_back(struct ck_rotate_run *run)
+{
+	if (is_unwritten(run) && is_still_open(run, NULL) == CK_OK &&
+	    ck_anchor_write(run->p, run->v.rec, &run->password, 0,
+	    NULL) == CK_OK)
+		(void)close_at(run, run->v.row.generation,
+		    run->v.row.fingerprint, "rotate-undone", NULL);
+}
+
 ck_err
 ck_rotate_write(struct ck_rotate_run *run, struct ck_fail *fail)
 {
+	const struct ck_login login = { run->p->keychain, &run->password,
+	    CK_WAIT_MS };
+	const struct ck_login_item item = { run->p->service, run->p->account,
+	    NULL, &run->next };
 	ck_err r;
 
-	r = ck_dedicated_update(run->p, &run->password, &run->next, &run->now,
-	    fail);
-	/* What cannot be closed now, or is not known, stays open for the next
-	 * rotation: both generations are valid until then. */
-	if (r != CK_OK && is_unwritten(run))
-		(void)close_at(run, run->v.row.generation,
-		    run->v.row.fingerprint, "rotate-undone", NULL);
+	r = ck_login_update_if(&login, &item, &run->now, make_way, run, fail);
+	if (r != CK_OK)
+		take_back(run);
 	return r;
 }
 
@@ -186,11 +208,8 @@ ck_rotate_finish(struct ck_rotate_run *run, struct ck_fail *fail)
 {
 	ck_err r;
 
-	/* While the journal is open the anchor may be at either generation. */
 	if ((r = ck_dedicated_prove(run->p, run->p->keychain, &run->password,
-	    &run->next, fail)) != CK_OK ||
-	    (r = ck_anchor_write(run->p, run->v.rec, &run->password, 1,
-	    fail)) != CK_OK)
+	    &run->next, fail)) != CK_OK)
 		return r;
 	return close_at(run, run->v.row.generation + 1, run->next_print,
 	    "rotated", fail);

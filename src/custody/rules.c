@@ -160,7 +160,7 @@ ck_rules_recorded(const struct ck_place *p, struct ck_records *rec,
 }
 
 /* Room for the set and for the names that a mask shows. */
-enum { SHOWN = 6, PROTECT_MAX = CK_RULES_ROWS_MAX + SHOWN };
+enum { SHOWN = 5, PROTECT_MAX = CK_RULES_ROWS_MAX + SHOWN };
 
 /* The set as the boundary takes it; the caller frees.  NULL: no memory. */
 static struct ck_protect *
@@ -198,7 +198,6 @@ show_custody(const struct ck_place *p, struct ck_protect *protect, size_t *n)
 		{ p->records, false },
 		{ p->rules, false },
 		{ p->mounts, false },
-		{ p->lock, false },
 	};
 
 	for (size_t i = 0; i < SHOWN; i++) {

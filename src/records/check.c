@@ -15,6 +15,7 @@ list_empty(struct ck_records *rec, const char *text, const char *sound,
 	int rc;
 	ck_err r = CK_OK;
 
+	ck_rec_clock_start(rec);
 	rc = sqlite3_prepare_v2(rec->db, text, -1, &stmt, NULL);
 	while (rc == SQLITE_OK && r == CK_OK &&
 	    (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
@@ -39,13 +40,13 @@ ck_records_check(struct ck_records *rec, struct ck_fail *fail)
 {
 	ck_err r;
 
+	if ((r = ck_rec_schema_same(rec, fail)) != CK_OK)
+		return r;
 	if ((r = list_empty(rec, "PRAGMA integrity_check(1)", "ok",
 	    "its pages are not sound", fail)) != CK_OK)
 		return r;
 	if ((r = list_empty(rec, "PRAGMA foreign_key_check", NULL,
 	    "a row refers to nothing in table", fail)) != CK_OK)
-		return r;
-	if ((r = ck_rec_schema_same(rec->db, rec->path, fail)) != CK_OK)
 		return r;
 	return ck_records_events_verify(rec, fail);
 }

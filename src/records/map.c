@@ -77,6 +77,7 @@ ck_rec_map(int rc, int sys)
 	case P_BUSY:
 	case P_LOCKED:
 	case P_PROTOCOL:
+	case P_INTERRUPT:      /* by our own clock, see pragma.c */
 		return CK_BUSY;
 	case P_NOMEM:
 		return CK_NOMEM;
@@ -88,6 +89,7 @@ ck_rec_map(int rc, int sys)
 		return map_open(rc, sys);
 	case P_CORRUPT:
 	case P_NOTADB:
+	case P_TOOBIG:         /* what we write is measured before */
 		return CK_DAMAGED;
 	case P_FULL:
 		return CK_NOSPACE;
@@ -95,7 +97,6 @@ ck_rec_map(int rc, int sys)
 	case P_AUTH:
 		return CK_DENIED;
 	case P_CONSTRAINT:
-	case P_TOOBIG:
 	case P_MISMATCH:
 		return CK_REFUSED;
 	case P_SCHEMA:
@@ -106,7 +107,6 @@ ck_rec_map(int rc, int sys)
 	case P_ERROR:
 	case P_INTERNAL:
 	case P_ABORT:
-	case P_INTERRUPT:
 	case P_NOTFOUND:
 	case P_EMPTY:
 	case P_MISUSE:
@@ -164,6 +164,14 @@ ck_rec_fail_step(sqlite3 *db, const char *path, int rc, int sys,
 		    "writing", doing);
 		ck_fail_next(fail, "run the command again where its "
 		    "directory can be written");
+		return code;
+	}
+	if (rc == SQLITE_INTERRUPT) {
+		(void)ck_fail_set(fail, code, path,
+		    "cannot %s within %d seconds", doing,
+		    CK_REC_RUN_MS / 1000);
+		ck_fail_next(fail, "try again; put " CK_REC_FILE " back from "
+		    "a backup if it stays so");
 		return code;
 	}
 	/* The text of a constraint is ours; those of the rest are SQLite's. */

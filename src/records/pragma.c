@@ -51,6 +51,60 @@ static const struct {
 	{ SQLITE_DBCONFIG_DQS_DML, 0, "double-quoted strings" }
 };
 
+/* What one statement may use: far above what ours need, and far below what an
+ * edited file could make SQLite do. */
+static const struct {
+	int what;
+	int most;
+} limits[] = {
+	{ SQLITE_LIMIT_LENGTH, CK_REC_VALUE_MAX },
+	{ SQLITE_LIMIT_SQL_LENGTH, 1 << 16 },
+	{ SQLITE_LIMIT_COLUMN, 64 },
+	{ SQLITE_LIMIT_EXPR_DEPTH, 100 },
+	{ SQLITE_LIMIT_COMPOUND_SELECT, 8 },
+	{ SQLITE_LIMIT_VDBE_OP, 100000 },
+	{ SQLITE_LIMIT_FUNCTION_ARG, 16 },
+	{ SQLITE_LIMIT_ATTACHED, 0 },
+	{ SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 256 },
+	{ SQLITE_LIMIT_VARIABLE_NUMBER, 32 },
+	{ SQLITE_LIMIT_TRIGGER_DEPTH, 8 },
+	{ SQLITE_LIMIT_WORKER_THREADS, 0 }
+};
+
+/* So many steps of SQLite's machine lie between two looks at the clock. */
+#define STEPS 1000
+
+void
+ck_rec_clock_start(struct ck_records *rec)
+{
+	rec->until = ck_clock_mono_ms() + CK_REC_RUN_MS;
+}
+
+/* Called by SQLite; a result other than 0 ends the statement. */
+static int
+is_over(void *arg)
+{
+	const struct ck_records *rec = arg;
+
+	return ck_clock_mono_ms() > rec->until;
+}
+
+static ck_err
+set_limits(struct ck_records *rec, struct ck_fail *fail)
+{
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		(void)sqlite3_limit(rec->db, limits[i].what, limits[i].most);
+		/* It may have been built with a lower one. */
+		if (sqlite3_limit(rec->db, limits[i].what, -1) >
+		    limits[i].most)
+			return ck_fail_set(fail, CK_UNSUPPORTED, rec->path,
+			    "SQLite %s does not take a limit",
+			    sqlite3_libversion());
+	}
+	sqlite3_progress_handler(rec->db, STEPS, is_over, rec);
+	return CK_OK;
+}
+
 /* Run text to its end; the first column of its first row goes to ret. */
 static int
 run(sqlite3 *db, const char *text, char *ret, size_t n)
@@ -121,7 +175,9 @@ ck_rec_pragmas(struct ck_records *rec, struct ck_fail *fail)
 	ck_err r;
 
 	(void)sqlite3_busy_timeout(rec->db, CK_REC_WAIT_MS);
-	if ((r = turn_switches(rec, fail)) != CK_OK)
+	ck_rec_clock_start(rec);
+	if ((r = set_limits(rec, fail)) != CK_OK ||
+	    (r = turn_switches(rec, fail)) != CK_OK)
 		return r;
 	/* The first read under a lock: here a change that was cut short is
 	 * undone, or, where only reading is allowed, reported. */

@@ -124,8 +124,9 @@ ck_records_open(int dirfd, const char *dir, enum ck_rec_how how,
 		goto out;
 	if ((r = ck_rec_pragmas(rec, fail)) != CK_OK)
 		goto out;
-	if (how != CK_REC_READ &&
-	    (r = ck_rec_schema_same(rec->db, rec->path, fail)) != CK_OK)
+	/* Before anything else is asked: what a name stands for, and how an
+	 * index answers, is what the file says. */
+	if ((r = ck_rec_schema_same(rec, fail)) != CK_OK)
 		goto out;
 	*ret = rec;
 	rec = NULL;
@@ -149,6 +150,7 @@ clear_journal(struct ck_records *rec, int dirfd, struct ck_fail *fail)
 	    AT_SYMLINK_NOFOLLOW) != 0)
 		return errno == ENOENT ? CK_OK : ck_fail_sys(fail, errno,
 		    rec->path, "examine its journal");
+	ck_rec_clock_start(rec);
 	rc = sqlite3_exec(rec->db, CK_REC_SET_VERSION, NULL, NULL,
 	    NULL);
 	if (rc != SQLITE_OK)

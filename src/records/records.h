@@ -12,10 +12,11 @@
  *
  * Codes that every function here may give, besides those it names:
  * CK_BUSY        another process kept the records for more than
- *                CK_REC_WAIT_MS
+ *                CK_REC_WAIT_MS, or reading took more than CK_REC_RUN_MS
  * CK_DAMAGED     the file is no sound database, or a row is not what the
  *                schema allows
- * CK_CHANGED     the file was replaced while it was open
+ * CK_CHANGED     the file was replaced, or its schema altered, while it was
+ *                open
  * CK_REFUSED     a value, or a constraint or trigger of the schema, says no
  * CK_READONLY    a change through a CK_REC_READ handle, or on a read-only
  *                file system
@@ -43,6 +44,10 @@
 
 /* Longest wait for another process, in milliseconds. */
 #define CK_REC_WAIT_MS 5000
+/* Longest time that one statement runs, that wait included. */
+#define CK_REC_RUN_MS 15000
+/* Longest value in a row, in bytes; ours have 1,535 at most. */
+#define CK_REC_VALUE_MAX (1 << 20)
 
 struct ck_records;
 
@@ -59,8 +64,8 @@ enum ck_rec_how {
  * others, else CK_REFUSED.
  *
  * CK_NOSTORE     the file is missing (not with CK_REC_CREATE)
- * CK_DAMAGED     empty, truncated, overwritten; or (WRITE and CREATE look) the
- *                schema is not the one of its version
+ * CK_DAMAGED     empty, truncated, overwritten; or the schema is not exactly
+ *                the one of its version
  * CK_REFUSED     a database of another program (application_id), or one that
  *                was switched to WAL mode
  * CK_UNSUPPORTED written by a newer clankie-keys (user_version)

@@ -41,6 +41,7 @@ enum ck_rec_st {
 struct ck_records {
 	sqlite3 *db;
 	enum ck_rec_how how;
+	uint64_t until;          /* when the running statement is ended */
 	bool in_tx;              /* between begin and commit or rollback */
 	char path[CK_PATH_MAX];  /* of the file, for messages */
 	sqlite3_stmt *stmts[CK_ST_COUNT];   /* prepared at first use */
@@ -154,8 +155,9 @@ CK_MUST_USE ck_err ck_rec_leave(struct ck_records *rec, bool own, ck_err r,
 /* Make schema and principals in an empty database. */
 CK_MUST_USE ck_err ck_rec_schema_make(sqlite3 *db, const char *path,
     struct ck_fail *fail);
-/* The schema of db is exactly ours.  CK_DAMAGED names what differs. */
-CK_MUST_USE ck_err ck_rec_schema_same(sqlite3 *db, const char *path,
+/* The schema of the file is exactly ours: no part missing, none added, none
+ * that SQLite keeps for itself.  CK_DAMAGED names what differs. */
+CK_MUST_USE ck_err ck_rec_schema_same(struct ck_records *rec,
     struct ck_fail *fail);
 
 /* ---- create.c ---- */
@@ -165,6 +167,9 @@ CK_MUST_USE ck_err ck_rec_create(int dirfd, const char *path,
     struct ck_fail *fail);
 
 /* ---- pragma.c ---- */
+
+/* A statement begins: from now on it may take CK_REC_RUN_MS. */
+void ck_rec_clock_start(struct ck_records *rec);
 
 /* Set what this connection needs and read every setting back.  CK_UNSUPPORTED
  * names the one SQLite did not take. */

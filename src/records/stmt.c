@@ -16,6 +16,9 @@
 #define STORE_COLUMNS "SELECT id, kind, path, device, inode FROM store"
 #define PRINCIPAL_COLUMNS                                                    \
 	"SELECT id, what, honours, reader, writer FROM principal"
+/* Rows are read from their table and never from an index: the seal is over
+ * the tables, and an edited index can answer otherwise. */
+#define STORE_TABLE_COLUMNS STORE_COLUMNS " NOT INDEXED"
 /* The slot has no place in the seal. */
 #define JOURNAL_COLUMNS(more)                                                \
 	"SELECT operation, nonce, step, from_generation, to_generation, at," \
@@ -41,8 +44,8 @@ static const char *const texts[CK_ST_COUNT] = {
 	[CK_ST_CREDENTIAL_EACH] = CREDENTIAL_COLUMNS " ORDER BY name",
 
 	[CK_ST_STORE_GET] = STORE_COLUMNS " WHERE id = ?1",
-	[CK_ST_STORE_FIND] = STORE_COLUMNS " WHERE kind = ?1 AND path = ?2",
-	[CK_ST_STORE_KIND] = STORE_COLUMNS " WHERE kind = ?1 ORDER BY id",
+	[CK_ST_STORE_FIND] = STORE_TABLE_COLUMNS " WHERE kind = ?1 AND path = ?2",
+	[CK_ST_STORE_KIND] = STORE_TABLE_COLUMNS " WHERE kind = ?1 ORDER BY id",
 	[CK_ST_STORE_UPDATE] = "UPDATE store SET path = ?2, device = ?3,"
 	    " inode = ?4 WHERE id = ?1",
 	[CK_ST_STORE_INSERT] = "INSERT INTO store (kind, path, device, inode)"
@@ -61,7 +64,7 @@ static const char *const texts[CK_ST_COUNT] = {
 	[CK_ST_PRECEDENCE_WRITERS] = PRECEDENCE_ROWS("writer"),
 	[CK_ST_PRECEDENCE_EACH] = "SELECT q.credential, q.principal, q.role,"
 	    " q.rank, p.honours, s.id, s.kind, s.path, s.device, s.inode"
-	    " FROM precedence q JOIN principal p ON p.id = q.principal"
+	    " FROM precedence q NOT INDEXED JOIN principal p ON p.id = q.principal"
 	    " JOIN store s ON s.id = q.store"
 	    " WHERE (?1 IS NULL OR q.credential = ?1)"
 	    " AND (?2 IS NULL OR q.principal = ?2)"
@@ -103,7 +106,7 @@ static const char *const texts[CK_ST_COUNT] = {
 	[CK_ST_ALL_STORE] = STORE_COLUMNS " ORDER BY id",
 	[CK_ST_ALL_PRINCIPAL] = PRINCIPAL_COLUMNS " ORDER BY id",
 	[CK_ST_ALL_PRECEDENCE] = "SELECT credential, principal, role, rank,"
-	    " store FROM precedence"
+	    " store FROM precedence NOT INDEXED"
 	    " ORDER BY credential, principal, role, rank",
 	[CK_ST_ALL_PROTECTED] = "SELECT path, kind, deny, why FROM protected"
 	    " ORDER BY path",
@@ -168,6 +171,7 @@ start(struct ck_records *rec, enum ck_rec_st st,
 		return r;
 	if ((r = ck_rec_prepare(rec, st, fail)) != CK_OK)
 		return r;
+	ck_rec_clock_start(rec);
 	stmt = rec->stmts[st];
 	if (sqlite3_stmt_busy(stmt))
 		return ck_fail_set(fail, CK_INTERNAL, rec->path,
@@ -193,6 +197,10 @@ step(sqlite3_stmt *stmt, int *ret_sys)
 	errno = 0;
 	rc = sqlite3_step(stmt);
 	*ret_sys = errno;
+	/* SQLite prepares again when the schema was changed; the one that is
+	 * there now has not been compared with ours. */
+	if (sqlite3_stmt_status(stmt, SQLITE_STMTSTATUS_REPREPARE, 0) > 0)
+		return SQLITE_SCHEMA;
 	return rc;
 }
 

@@ -131,25 +131,77 @@ ck_broker_text_open(struct ck_broker_text *b, struct ck_fail *fail)
 	    &b->all, fail);
 }
 
+/* The next character of a raw key, which is whole in an escape and comes byte
+ * by byte otherwise.  The scanner has proved the UTF-8. */
+static uint32_t
+next_character(struct ck_span raw, size_t *at)
+{
+	static const uint8_t head[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
+	uint8_t part[4] = { 0 };
+	size_t n = ck_json_next(raw, at, part);
+	size_t all = part[0] < 0xc0 ? 1 : part[0] < 0xe0 ? 2 :
+	    part[0] < 0xf0 ? 3 : 4;
+	uint32_t c = part[0] & head[all];
+
+	for (; n < all && *at < raw.n; n++)
+		part[n] = raw.p[(*at)++];
+	for (size_t i = 1; i < all; i++)
+		c = c << 6 | (part[i] & 0x3f);
+	return c;
+}
+
+/* What JavaScript's trim takes away: WhiteSpace and LineTerminator of
+ * https://tc39.es/ecma262/#sec-white-space */
+static bool
+is_js_space(uint32_t c)
+{
+	static const uint32_t beyond[] = { 0xa0, 0x1680, 0x2028, 0x2029,
+	    0x202f, 0x205f, 0x3000, 0xfeff };
+
+	for (size_t i = 0; i < sizeof(beyond) / sizeof(beyond[0]); i++)
+		if (c == beyond[i])
+			return true;
+	return c == ' ' || (c >= '\t' && c <= '\r') ||
+	    (c >= 0x2000 && c <= 0x200a);
+}
+
+/* JavaScript's toLowerCase, as far as it ends in ASCII. */
+static uint32_t
+js_lower(uint32_t c)
+{
+	if (c == 0x212a)   /* the Kelvin sign */
+		return 'k';
+	return c >= 'A' && c <= 'Z' ? c + 'a' - 'A' : c;
+}
+
+/* White space, name in any letter case, slashes, white space: of any length,
+ * and nothing else. */
+static bool
+means_name(struct ck_span raw, const char *name)
+{
+	bool space = false;
+	size_t at = 0, i = 0;
+	uint32_t c;
+
+	while (at < raw.n) {
+		c = next_character(raw, &at);
+		if (name[i] == '\0' && c == '/' && !space)
+			continue;
+		if ((i == 0 || name[i] == '\0') && is_js_space(c))
+			space = i > 0;
+		else if (name[i] != '\0' && js_lower(c) == (uint8_t)name[i])
+			i++;
+		else
+			return false;
+	}
+	return name[i] == '\0';
+}
+
 /* The broker's spelling of a raw key is name, and the key is not name. */
 static bool
 other_spelling(struct ck_span raw, const char *name)
 {
-	char key[CK_PROVIDER_SIZE * 2], normal[CK_PROVIDER_SIZE * 2];
-	uint8_t part[4];
-	size_t n = 0, at = 0, k;
-
-	if (ck_json_key_is(raw, name))
-		return false;
-	while (at < raw.n) {
-		k = ck_json_next(raw, &at, part);
-		if (n + k > sizeof(key))
-			return false;
-		memcpy(key + n, part, k);
-		n += k;
-	}
-	n = normal_spelling(key, n, normal);
-	return n == strlen(name) && memcmp(normal, name, n) == 0;
+	return !ck_json_key_is(raw, name) && means_name(raw, name);
 }
 
 ck_err

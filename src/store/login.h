@@ -72,6 +72,13 @@ CK_MUST_USE ck_err ck_login_update(const struct ck_login *login,
     const struct ck_login_item *item, const struct ck_secret *expected,
     struct ck_fail *fail);
 
+/* The same, if still() says CK_OK under the lock, right before the write: its
+ * code, with what it set, otherwise. */
+typedef ck_err ck_login_still(void *arg, struct ck_fail *fail);
+CK_MUST_USE ck_err ck_login_update_if(const struct ck_login *login,
+    const struct ck_login_item *item, const struct ck_secret *expected,
+    ck_login_still *still, void *arg, struct ck_fail *fail);
+
 /* Remove an item whose value, read again under the lock, equals expected;
  * CK_CHANGED otherwise.  CK_ABSENT. */
 CK_MUST_USE ck_err ck_login_delete(const struct ck_login *login,

@@ -147,9 +147,9 @@ expect(struct kc *kc, const struct ck_login *login, const char *service,
 }
 
 ck_err
-ck_login_update(const struct ck_login *login,
+ck_login_update_if(const struct ck_login *login,
     const struct ck_login_item *item, const struct ck_secret *expected,
-    struct ck_fail *fail)
+    ck_login_still *still, void *arg, struct ck_fail *fail)
 {
 	struct kc *kc = NULL;
 	struct kc_record rec;
@@ -162,10 +162,19 @@ ck_login_update(const struct ck_login *login,
 	if ((r = expect(kc, login, item->service, item->account, expected,
 	    &rec, fail)) == CK_OK &&
 	    (r = kc_set_secret(kc, &rec, item->value, ck_clock_wall(),
-	    fail)) == CK_OK)
+	    fail)) == CK_OK &&
+	    (still == NULL || (r = still(arg, fail)) == CK_OK))
 		r = kc_commit(kc, fail);
 	kc_close(&kc);
 	return r;
+}
+
+ck_err
+ck_login_update(const struct ck_login *login,
+    const struct ck_login_item *item, const struct ck_secret *expected,
+    struct ck_fail *fail)
+{
+	return ck_login_update_if(login, item, expected, NULL, NULL, fail);
 }
 
 ck_err

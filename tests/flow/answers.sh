@@ -46,11 +46,17 @@ rekey|rotate --keychain|12|writes|-
 reset|reset|12|writes|-
 reset!|reset --confirm|12|writes|mints
 doctor|doctor|12|reads|-
+rebuild|doctor --rebuild|12|reads|-
+rebuild!|doctor --rebuild --confirm|12|writes|-
+uninstall|doctor --uninstall|12|reads|-
+back|restore --dry-run|7|reads|-
 E
 }
 
 # Store, answer, and the statuses of the commands, in the order of the head.
-# "0:16" is either of the two, "." anything that keeps the rules above.
+# "0:16" is either of the two, "." anything that keeps the rules above, "-" is
+# not tried: where the keychain's directory is a file system of its own, nobody
+# can rename it.
 table() {
 	cat <<'E'
 store       answer    migrate dry-run  get auth stream rotate check gate repair status list verify rules write
@@ -85,7 +91,7 @@ login       damaged        13      13   13   13     13     23    21   21     21 
 login       slow            0       0    0    0      0     23    21   21     21      0   23     23     0    23
 login       busy           16       0    0    0      0     23    21   21     21      0   23     23     0    23
 login       fifo           19      19   19   19     19     23    21   21     21      0   23     23     0    23
-login       flapping     0:15    0:15 0:15 0:15   0:15     23    21   21     21      0   23     23     0    23
+login       flapping  0:15:23    0:15 0:15 0:15   0:15     23    21   21     21      0   23     23     0    23
 login       full           17      17    0    0      0     23    21   21     21      0   23     23     0    23
 login       read-only      18      18    0    0      0     23    21   21     21      0   23     23     0    23
 login-moved present         0       0    0    0      0      0     0    0      0      0    0      0     0     0
@@ -120,6 +126,74 @@ records     fifo           19      19   19   19     19     19    21   21     21 
 records     flapping     0:15    0:15 0:15 0:15   0:15   0:15  0:21 0:21   0:21   0:15 0:15   0:15  0:15  0:15
 records     full            0       0    0    0      0     17     0    0     21      0    0      0     0     0
 records     read-only       0       0    0    0      0     18     0    0     21      0    0      0     0     0
+
+store       answer    restore back rekey reset reset! doctor rebuild rebuild! uninstall
+file        present         0    0    23    23     23     21      23       23         0
+file        absent         10   10    23    23     23     21      23       23         0
+file        missing        10   10    23    23     23     21      23       23         0
+file        denied         12   12    23    23     23     21      23       23         0
+file        damaged        13   13    23    23     23     21      23       23         0
+file        slow            0    0    23    23     23     21      23       23         0
+file        busy            0    0    23    23     23     21      23       23         0
+file        fifo           19   19    23    23     23     21      23       23         0
+file        flapping        .    0    23    23     23   0:21      23       23         0
+file        full            0    0    23    23     23     21      23       23         0
+file        read-only       0    0    23    23     23     21      23       23         0
+file-moved  present         0    0     0    19     19      0      19       19        22
+file-moved  absent          0    0     0    19     19      0      19       19        22
+file-moved  missing         0    0     0    19     19      0      19       19        22
+file-moved  denied         12   12     0    19     19     21      19       19        22
+file-moved  damaged        13   13     0    19     19     21      19       19        22
+file-moved  slow            0    0     0    19     19      0      19       19        22
+file-moved  busy           16    0     0    19     19      0      19       19        22
+file-moved  fifo           19   19     0    19     19     21      19       19        22
+file-moved  flapping        .    0     .    19     19   0:21      19       19        22
+file-moved  full           17   17     0    19     19      0      19       19        22
+file-moved  read-only      18   18     0    19     19      0      19       19        22
+login       present         0    0    23    23     23     21      23       23         0
+login       absent         10   10    23    23     23     21      23       23         0
+login       missing        23   23    23    23     23     21      23       23         0
+login       locked          0    0    23    23     23     21      23       23         0
+login       denied         12   12    23    23     23     21      23       23        12
+login       damaged        13   13    23    23     23     21      23       23        13
+login       slow            0    0    23    23     23     21      23       23         0
+login       busy            0    0    23    23     23     21      23       23         0
+login       fifo           19   19    23    23     23     21      23       23        19
+login       flapping        .    0    23    23     23   0:21      23       23         0
+login       full            0    0    23    23     23     21      23       23         0
+login       read-only       0    0    23    23     23     21      23       23         0
+login-moved present         0    0     0    19     19      0      19       19        22
+login-moved absent         23   23    23    22      0     21      23       23        22
+login-moved missing        23   23    23    23     23     21      23       23        22
+login-moved locked         11   11    11    11     11      0      11       11        22
+login-moved denied         12   12    12    12     12     21      12       12        12
+login-moved damaged        13   13    13    13     13     21      13       13        13
+login-moved slow            0    0     0    19     19      0      19       19        22
+login-moved busy           16    0    16    19     19      0      19       19        22
+login-moved fifo           19   19    19    19     19     21      19       19        19
+login-moved flapping        .    0     .    19      .   0:21       .        .        22
+login-moved full           17   17    17    19     19      0      19       19        22
+login-moved read-only      18   18    18    19     19      0      19       19        22
+dedicated   absent         13   13    13    22      0     21      13       13        22
+dedicated   missing        13   13    13    22      0     21      13       13        22
+dedicated   locked         11   11    11    22      0     21      11       11        22
+dedicated   denied         12   12    12    12     12     21      12       12        22
+dedicated   damaged        13   13    13    22      0     21      13       13        22
+dedicated   slow            0    0     0    19     19      0      19       19        22
+dedicated   busy            0    0    16    19     19      0      19       19        22
+dedicated   fifo           19   19    19    19     19     21      19       19        22
+dedicated   flapping        .    0     .    19      .   0:21       .        .        22
+dedicated   full            -    0     .    19     19      0      19       19        22
+dedicated   read-only       -    0     .    19     19      0      19       19        22
+records     missing        23   23    23    23     23     21      22        0        22
+records     denied         12   12    12    12     12     21      12       12        12
+records     damaged        13   13    13    13     13     21      22        0        22
+records     slow            0    0     0    19     19   0:21      19       19        22
+records     busy           16   16    16    16     16     21      16       16        16
+records     fifo           19   19    19    19     19     21      19       19        19
+records     flapping        .    .     .    19      .   0:21       .        .         .
+records     full           17    0    17    19     19      0      19       19        22
+records     read-only      18   18    18    19     19      0      19       19        22
 E
 }
 
@@ -302,10 +376,21 @@ status_holds() {
 	10,file,absent | 10,file,missing | 10,login,absent) ;;
 	10,*) wrong 'called it absent' ;;
 	esac
-	case $status,$kind in
-	0,writes) ;;
+	case $status,$kind,$how in
+	0,writes,*) ;;
+	*,writes,flapping) ;;   # what it did, or undid, was put back meanwhile
+	21,writes,*)            # it did something, and found something else
+		[ "$name" = 'rebuild!' ] || unchanged
+		;;
 	*) unchanged ;;
 	esac
+}
+
+broker_text_holds() {
+	[ ! -e "$BROKER" ] || cmp -s "$BROKER" "$W/orig" ||
+	    cmp -s "$BROKER" "$W/rest" ||
+	    { [ "$name" = restore ] && [ "$("$T_TOOLS/ck-json" \
+	    clankie_operator.key <"$BROKER")" = "$(cat "$W/key")" ]; }
 }
 
 # The broker's file has its text or that without the bearer; get gives the
@@ -316,17 +401,17 @@ bearer_holds() {
 	case $how,$place in
 	damaged,file*) return ;;
 	esac
-	[ ! -e "$BROKER" ] || cmp -s "$BROKER" "$W/orig" ||
-	    cmp -s "$BROKER" "$W/rest" || wrong 'another text in the broker'
-	case $how in
-	absent | missing | damaged) return ;;
+	broker_text_holds || wrong 'another text in the broker'
+	case $how,$mints,$status in
+	*,mints,0) ;;
+	absent,* | missing,* | damaged,*) return ;;
 	esac
 	set -- get --key
 	[ "$store" != "$LOGIN" ] ||
 	    set -- "$@" --broker "keychain:$LOGIN" --login-password-fd 3
 	if ! "$CK" "$@" 3<"$PW" >"$W/got" 2>>"$W/err"; then
-		case $how,$kind,$status in
-		flapping,writes,0) ;;   # what was written was put back again
+		case $how,$kind in
+		flapping,writes) ;;
 		*) wrong 'get fails afterwards' ;;
 		esac
 	elif [ "$mints,$status" = mints,0 ]; then
@@ -354,6 +439,8 @@ cell() {
 	absent | missing | damaged) sh "$T_TMP/look" "$W/before" ;;
 	esac
 	perform
+	# A new unlock password is not the one that was taken away.
+	[ "$mints,$status" != mints,0 ] || cp "$UNLOCK" "$W/unlock" 2>/dev/null
 	undo
 	[ -n "$fill" ] || sh "$T_TMP/look" "$W/after"
 	status_holds
@@ -384,18 +471,27 @@ expect 'the program has the commands of the table' \
 table | awk -v full="${CK_SWEEP:-}" -v boxes="$boxes" -v denied="$denied" \
     -v present="$T_TMP/present" -v only="${CK_ANSWER:-}" '
 	BEGIN { while ((getline line <present) > 0) all[++n] = line }
-	NR == 1 { for (i = 3; i <= NF; i++) column[$i] = i; next }
 	/^$/ { next }
-	only != "" && only != $1 "|" $2 { next }
-	$2 == "denied" && !denied { next }
-	($2 == "full" || $2 == "read-only") && !boxes { next }
+	$1 == "store" { heads++; for (i = 3; i <= NF; i++) name[i] = $i; next }
 	{
-		row++
-		for (i = 1; i <= n; i++) {
-			split(all[i], part, "|")
-			at = column[part[1]]
-			if (full == "full" || (row + 3 * i) % 8 == 0)
-				print $1 "|" $2 "|" (at ? $at : ".") "|" all[i]
+		key = $1 "|" $2
+		if (heads == 1) rows[++nrows] = key
+		for (i = 3; i <= NF; i++) want[key "|" name[i]] = $i
+	}
+	END {
+		for (r = 1; r <= nrows; r++) {
+			split(rows[r], is, "|")
+			if (only != "" && only != rows[r] ||
+			    is[2] == "denied" && !denied ||
+			    (is[2] == "full" || is[2] == "read-only") && !boxes)
+				continue
+			for (i = 1; i <= n; i++) {
+				split(all[i], part, "|")
+				w = want[rows[r] "|" part[1]]
+				if (w != "-" &&
+				    (full == "full" || (r + 3 * i) % 8 == 0))
+					print rows[r] "|" (w ? w : ".") "|" all[i]
+			}
 		}
 	}' >"$T_TMP/cells"
 [ "$boxes" -eq 1 ] || skip 'full, read-only' 'no bwrap here, or as root'

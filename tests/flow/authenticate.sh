@@ -66,6 +66,11 @@ t_case 'malformed lines'
 	printf 'b %s\nc \n' "$(t_hex "$T_TMP/wrong")"
 	printf 'd\n\n e 00\nf 0\ng xx\nh  00\ni 00 \n\000 00\n%065d 00\n' 1
 	printf 'j 00\r\n'
+	# A candidate whose ID, space or digits were forgotten.
+	t_hex "$T_TMP/old" && printf '\n'
+	printf '%s 00\n' "$(t_hex "$T_TMP/old" | cut -c1-60)"
+	cat "$T_TMP/old" && printf '\n'
+	cat "$T_TMP/old" && printf ' \n'
 	printf 'long ' && head -c 1048576 /dev/zero | tr '\0' a && printf '\n'
 	printf 'k %s\nl %s' "$(t_hex "$T_TMP/old")" "$(t_hex "$T_TMP/old")"
 } | t_write "$T_TMP/lines"
@@ -73,7 +78,7 @@ cat >"$T_TMP/want.lines" <<'EOF'
 a yes
 b no
 c no
-d error usage
+- error usage
 - error usage
 - error usage
 f error usage
@@ -83,6 +88,10 @@ i error usage
 - error usage
 - error usage
 j error usage
+- error usage
+- error usage
+- error usage
+- error usage
 long error usage
 k yes
 l error usage
@@ -140,6 +149,51 @@ printf x | dd of="$DEDICATED" conv=notrunc 2>/dev/null
 is_error "$T_TMP/new" unsupported
 mv "$T_TMP/whole" "$DEDICATED"
 say "$T_TMP/new" yes
+
+# Whatever a reading consults may take the answer away, and give it back.
+refuses() { # case, command, command that undoes it
+	t_case "$1"
+	eval "$2"
+	printf 'id %s\n' "$(t_hex "$T_TMP/new")" >&8
+	IFS= read -r reply <&9
+	expect 'no yes any more' test "${reply#id error }" != "$reply"
+	run "$CK" authenticate <"$T_TMP/new"
+	expect 'as when asked once' test "$status" -gt 1
+	eval "$3"
+	say "$T_TMP/new" yes
+}
+# shellcheck disable=SC2016  # the commands are evaluated later
+take_away() {
+	if t_find_tool sqlite3; then
+		cp "$KEYS/custody.db" "$T_TMP/records"
+		refuses 'an edited record' 'sqlite3 "$KEYS/custody.db" \
+		    "UPDATE setting SET value = 0 WHERE name = \"worker.sandbox\";
+		    UPDATE protected SET why = 1"' \
+		    'cat "$T_TMP/records" >"$KEYS/custody.db"'
+	else
+		skip 'an edited record' 'no sqlite3 here'
+	fi
+	refuses 'no records' 'mv "$KEYS/custody.db" "$KEYS/away"' \
+	    'mv "$KEYS/away" "$KEYS/custody.db"'
+	refuses 'no password' 'mv "$UNLOCK" "$UNLOCK.away"' \
+	    'mv "$UNLOCK.away" "$UNLOCK"'
+	refuses 'a password that others can read' 'chmod 0644 "$UNLOCK"' \
+	    'chmod 0600 "$UNLOCK"'
+	refuses 'a directory of the password that others can write' \
+	    'chmod 0777 "$(dirname "$UNLOCK")"' 'chmod 0700 "$(dirname "$UNLOCK")"'
+	refuses 'a custody directory that others can write' 'chmod 0777 "$KEYS"' \
+	    'chmod 0700 "$KEYS"'
+	refuses 'a custody directory behind a link' \
+	    'mv "$KEYS" "$KEYS.away" && ln -s "$KEYS.away" "$KEYS"' \
+	    'rm "$KEYS" && mv "$KEYS.away" "$KEYS"'
+	refuses 'a keychain directory that others can write' \
+	    'chmod 0755 "$KEYS/operator"' 'chmod 0700 "$KEYS/operator"'
+	refuses 'a second name of the records' 'ln "$KEYS/custody.db" "$T_TMP/second"' \
+	    'rm "$T_TMP/second"'
+}
+take_away
+
+t_case 'the end'
 exec 8>&-
 wait "$pid"
 expect 'it ends with its input' test $? -eq 0

@@ -189,7 +189,7 @@ expect_status 21
 k_has rules-missing
 t_case 'the custody is being changed'
 if t_find_tool flock; then
-	flock "$KEYS/lock" "$CK" check --repair >"$T_OUT" 2>"$T_ERR"
+	flock "$KEYS" "$CK" check --repair >"$T_OUT" 2>"$T_ERR"
 	status=$?
 	expect_status 16
 	expect 'and who does is named' \

@@ -21,10 +21,12 @@ sql() {
 
 # As an attacker would: without the triggers and constraints that stop him.
 without_rules() {
+	triggers=$(sqlite3 "$KEYS/custody.db" "SELECT sql || ';'
+	    FROM sqlite_schema WHERE type = 'trigger'")
 	sql "PRAGMA foreign_keys = OFF" "PRAGMA ignore_check_constraints = ON" \
 	    "PRAGMA writable_schema = ON" \
 	    "DELETE FROM sqlite_schema WHERE type = 'trigger'" \
-	    "PRAGMA writable_schema = RESET" "$1"
+	    "PRAGMA writable_schema = RESET" "$1" "$triggers"
 }
 
 asks() { # text
@@ -306,7 +308,7 @@ refuses 19 CLANKIE_OPERATOR_TOKEN
 unset CLANKIE_OPERATOR_TOKEN
 t_case 'the custody is being changed'
 if t_find_tool flock; then
-	flock "$KEYS/lock" "$CK" doctor --rebuild --confirm >"$T_OUT" 2>"$T_ERR"
+	flock "$KEYS" "$CK" doctor --rebuild --confirm >"$T_OUT" 2>"$T_ERR"
 	status=$?
 	expect_status 16
 	expect_unchanged

@@ -165,7 +165,7 @@ run env CLANKIE_OPERATOR_TOKEN= "$CK" doctor --uninstall
 expect_out_has 'CLANKIE_OPERATOR_TOKEN in this environment'
 t_case 'the custody is being changed'
 if t_find_tool flock; then
-	flock "$KEYS/lock" "$CK" doctor --uninstall --confirm >"$T_OUT" \
+	flock "$KEYS" "$CK" doctor --uninstall --confirm >"$T_OUT" \
 	    2>"$T_ERR"
 	status=$?
 	expect_status 16

@@ -15,7 +15,6 @@ expect_custody() {
 	expect_mode 0600 "$DEDICATED"
 	expect_mode 0600 "$KEYS/custody.db"
 	expect_mode 0600 "$KEYS/worker.sb"
-	expect_mode 0600 "$KEYS/lock"
 	expect_mode 0600 "$UNLOCK"
 	expect_mode 0700 "$(dirname "$UNLOCK")"
 	expect_mode 0600 "$BROKER"

@@ -179,7 +179,7 @@ if t_find_tool flock && t_find_tool sqlite3; then
 	c_broker
 	mkdir -m 0700 "$KEYS"
 	first=$T_HOME
-	flock "$KEYS/lock" sleep 8 &
+	flock "$KEYS" sleep 8 &
 	c_home
 	c_broker
 	mkdir "$BROKER.lock"

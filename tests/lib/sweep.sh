@@ -84,13 +84,14 @@ s_sql() {
 	sqlite3 -readonly "$KEYS/custody.db" "$1" 2>&1
 }
 
+# A keychain's item has more behind the password.
 s_unlock_password() {
 	if [ "$S_STORE" = file ]; then
 		"$T_TOOLS/ck-json" password <"$UNLOCK"
 	else
 		"$CK" keychain find "$LOGIN" --service bot.clankie.custody \
 		    --account operator-keychain --password-fd 3 --out-fd 1 \
-		    3<"$PW"
+		    3<"$PW" | cut -c1-64 | tr -d '\n'
 	fi 2>/dev/null
 }
 
@@ -225,7 +226,7 @@ s_again() {
 	s_law3 again
 	[ "$(s_status unfinished)" = null ] || why 'an operation is still open'
 	case $S_VERB in
-	restore*) ;;
+	restore* | *_second) ;;
 	*) s_custody ;;
 	esac
 	! s_has "s_done_$S_VERB" || "s_done_$S_VERB"
@@ -234,7 +235,8 @@ s_again() {
 	    grep -q '"outcome":"already"' "$T_TMP/again"; then
 		s_left=$(s_strays | grep -v '\.lock$')
 	fi
-	[ -z "$s_kept" ] || s_left=$(s_strays | grep -v '\.tmp-[0-9a-f]*$')
+	[ -z "$s_kept" ] ||
+	    s_left=$(echo "$s_left" | grep -v '\.tmp-[0-9a-f]*$')
 	[ -z "$s_left" ] || why "left: $s_left"
 }
 

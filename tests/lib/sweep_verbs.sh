@@ -19,8 +19,9 @@
 # shellcheck disable=SC2034,SC2154  # sweep.sh uses and sets them
 
 s_verbs() {
-	printf '%s\n' migrate migrate_again rotate rotate_keychain restore \
-	    restore_again reset repair protect
+	printf '%s\n' migrate migrate_again migrate_second rotate \
+	    rotate_keychain restore restore_again restore_second reset repair \
+	    protect
 }
 
 s_has_verb() {
@@ -33,7 +34,7 @@ s_has_option() { # verb, option
 
 s_built() {
 	case $1 in
-	*_again) s_has_verb "${1%_again}" ;;
+	*_again | *_second) s_has_verb "${1%_*}" ;;
 	rotate_keychain) s_has_option rotate '--keychain' ;;
 	repair) s_has_option check '--repair' ;;
 	*) s_has_verb "$1" ;;
@@ -232,7 +233,7 @@ s_done_restore() {
 	    why "the second restore says $(cat "$T_TMP/again")"
 	[ -n "$(s_broker_copy)" ] || why 'not in the broker'
 	s_left=$(cd "$KEYS" && find . ! -name '.fl*' | sort | tr '\n' ' ')
-	[ "$s_left" = '. ./custody.db ./lock ./worker.mounts ./worker.sb ' ] ||
+	[ "$s_left" = '. ./custody.db ./worker.mounts ./worker.sb ' ] ||
 	    why "left: $s_left"
 	[ -z "$(s_unlock_password)" ] || why 'the unlock password is there'
 	"$CK" migrate $S_LOGIN 3<"$PW" >"$T_TMP/null" 2>"$T_TMP/again.err" ||
@@ -287,4 +288,77 @@ s_done_reset() {
 	[ "$(s_status generation)" = 2 ] ||
 	    why 'more than one generation further'
 	s_lost_is_kept again
+}
+
+# A second credential beside the operator's, which law 3 is asked about.
+# shellcheck disable=SC2086  # words
+s_ready_migrate_second() {
+	s_migrated || return 1
+	S_API=$T_TMP/api.json
+	printf '{"type":"api","key":"none","metadata":{"a":"b"}}' >"$S_API"
+	S_SERVICE=other.service
+	if [ "$S_STORE" = keychain ]; then
+		S_SERVICE=bot.clankie.credentials
+		c_add "$S_SERVICE" last "$S_API" >"$T_TMP/null"
+	fi
+	S_SECOND="second --service $S_SERVICE --account last"
+	S_WORDS="migrate $S_SECOND $S_PASS"
+}
+
+# shellcheck disable=SC2086  # words
+s_ready_restore_second() {
+	s_ready_migrate_second || return 1
+	"$CK" $S_WORDS 3<"$PW" >"$T_TMP/null" 2>"$T_TMP/null" || return 1
+	S_WORDS="restore second $S_PASS"
+}
+
+s_second_in_keychain() {
+	"$CK" keychain find "$DEDICATED" --service "$S_SERVICE" --account last \
+	    >"$T_TMP/null" 2>&1
+}
+
+s_second_in_broker() {
+	if [ "$S_STORE" = file ]; then
+		grep -q '"last"' "$BROKER"
+	else
+		"$CK" keychain find "$LOGIN" --service "$S_SERVICE" \
+		    --account last >"$T_TMP/null" 2>&1
+	fi
+}
+
+# shellcheck disable=SC2086  # words
+s_second() { # when
+	"$CK" get $S_SECOND $S_PASS 3<"$PW" >"$T_TMP/got" \
+	    2>"$T_TMP/got.err" || why "$1: second: $(cat "$T_TMP/got.err")"
+	cmp -s "$T_TMP/got" "$S_API" || why "$1: second: something else"
+	"$CK" precedence verify $S_PASS 3<"$PW" >"$T_TMP/verified" 2>&1 ||
+	    why "$1: precedence verify: $(cat "$T_TMP/verified")"
+	case $("$CK" precedence list | awk '$1 == "second" && $4 == 0 {
+	    print $5 }' | sort -u | tr '\n' ' ') in
+	'dedicated ') s_second_in_keychain || why "$1: recorded, and no item" ;;
+	*) s_second_in_broker || why "$1: recorded, and not in the broker" ;;
+	esac
+}
+
+s_stopped_migrate_second() {
+	s_second stopped
+	! s_second_in_broker || ! s_second_in_keychain ||
+	    [ "$(s_status unfinished)" = "${S_VERB%_second}" ] ||
+	    why 'two copies, and nothing says so'
+}
+
+s_stopped_restore_second() {
+	s_stopped_migrate_second
+}
+
+s_done_migrate_second() {
+	s_second again
+	s_second_in_keychain || why 'it is not in the keychain'
+	! s_second_in_broker || why 'it is still in the broker'
+}
+
+s_done_restore_second() {
+	s_second again
+	s_second_in_broker || why 'it is not in the broker'
+	! s_second_in_keychain || why 'it is still in the keychain'
 }

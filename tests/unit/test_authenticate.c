@@ -64,15 +64,23 @@ finish(struct here *h)
 	assert_int_equal(rmdir(dir), 0);
 }
 
-/* The key inside a bearer's value. */
+/* The key inside a bearer's value, in a request read together with others. */
 static ck_err
-ask(struct here *h, const char *bearer)
+ask_along(struct here *h, const char *bearer)
 {
 	const char *key = strstr(bearer, CK_BEARER_PREFIX);
 
 	assert_non_null(key);
 	return ck_auth_ask(&h->auth, (const uint8_t *)key, CK_BEARER_KEY_SIZE,
 	    NULL);
+}
+
+/* A request that arrived by itself. */
+static ck_err
+ask(struct here *h, const char *bearer)
+{
+	ck_auth_batch(&h->auth);
+	return ask_along(h, bearer);
 }
 
 static void
@@ -120,8 +128,23 @@ a_lost_store_is_an_error_until_it_is_back(void **state)
 	assert_null(h.auth.digest.p);
 	put(h.store->path, h.bearer);
 	/* Requests that were read together share the failure. */
-	assert_int_equal(ask(&h, h.bearer), r);
-	ck_auth_batch(&h.auth);
+	assert_int_equal(ask_along(&h, h.bearer), r);
+	assert_int_equal(ask(&h, h.bearer), CK_OK);
+	finish(&h);
+}
+
+static void
+a_custody_that_others_can_write_is_no_answer(void **state)
+{
+	struct here h;
+
+	start(state, &h);
+	assert_int_equal(ask(&h, h.bearer), CK_OK);
+	assert_int_equal(mkdir(h.place.dir, 0777), 0);
+	assert_int_equal(chmod(h.place.dir, 0777), 0);
+	assert_int_equal(ask(&h, h.bearer), CK_REFUSED);
+	assert_null(h.auth.digest.p);
+	assert_int_equal(rmdir(h.place.dir), 0);
 	assert_int_equal(ask(&h, h.bearer), CK_OK);
 	finish(&h);
 }
@@ -154,6 +177,7 @@ main(void)
 		T(only_the_key_is_the_credential),
 		T(a_replaced_store_answers_at_once),
 		T(a_lost_store_is_an_error_until_it_is_back),
+		T(a_custody_that_others_can_write_is_no_answer),
 		T(a_dedicated_keychain_that_appears_decides),
 	};
 

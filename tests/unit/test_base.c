@@ -357,6 +357,39 @@ second_lock_is_busy_within_its_bound(void **state)
 }
 
 static void
+locked_directory_has_no_file_that_could_be_removed(void **state)
+{
+	char cmd[CK_PATH_MAX + 64], path[CK_PATH_MAX + 8], said[64];
+	char name[CK_PROCESS_NAME_SIZE];
+	struct fixture *fx = *state;
+	struct ck_fail fail = CK_FAIL_INIT;
+	int a = -1, b = -1, fd = -1;
+	long pid;
+
+	(void)snprintf(path, sizeof(path), "%s/d", fx->dir);
+	assert_int_equal(mkdirat(fx->dirfd, "d", 0700), 0);
+	fd = openat(fx->dirfd, "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(ck_io_lock_dir(fd, path, 0, &a, NULL), CK_OK);
+	(void)snprintf(cmd, sizeof(cmd), "test -z \"$(ls -A '%s')\"", path);
+	assert_int_equal(system(cmd), 0);
+	assert_int_equal(ck_io_lock_dir(fd, path, 50, &b, &fail), CK_BUSY);
+	assert_int_equal(b, -1);
+	pid = ck_platform_lock_holder(a, name);
+	assert_true(pid == 0 || pid == (long)getpid());
+	(void)snprintf(said, sizeof(said), "process %ld (test_base)", pid);
+	assert_non_null(strstr(fail.why, pid != 0 ? said : "another process"));
+	/* The caller's own descriptor is not what holds it. */
+	ck_io_close(&a);
+	assert_int_equal(ck_io_lock_dir(fd, path, 0, &b, NULL), CK_OK);
+	ck_io_close(&b);
+	assert_int_equal(unlinkat(fx->dirfd, "d", AT_REMOVEDIR), 0);
+	assert_int_equal(ck_io_lock_dir(fd, path, 0, &b, NULL), CK_CHANGED);
+	assert_int_equal(b, -1);
+	ck_io_close(&fd);
+}
+
+static void
 iso_dates_stay_inside_four_digit_years(void **state)
 {
 	char s[CK_CLOCK_ISO_SIZE];
@@ -398,6 +431,9 @@ main(void)
 		    replace_sets_mode_and_leaves_no_temporary, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 		    second_lock_is_busy_within_its_bound, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+		    locked_directory_has_no_file_that_could_be_removed, setup,
+		    teardown),
 		cmocka_unit_test(iso_dates_stay_inside_four_digit_years),
 	};
 

@@ -183,6 +183,11 @@ provider_ids_are_normalised_or_refused(void **state)
 	    CK_USAGE);
 }
 
+#define SPACES \
+	"                                                                "
+#define SLASHES \
+	"////////////////////////////////////////////////////////////////"
+
 /* Two readers could take different members for the same provider. */
 static void
 other_spelling_of_the_provider_is_damaged(void **state)
@@ -192,6 +197,17 @@ other_spelling_of_the_provider_is_damaged(void **state)
 		"{\"clankie_operator\":{},\"clankie_operator/\":{}}",
 		"{\" clankie\\u005foperator\\t\":{}}",
 		"{\"clankie_operator\":{},\"clankie\\u005foperator\":{}}",
+		/* What JavaScript trims, and lower-cases, beyond ASCII. */
+		"{\"\\u00a0clankie_operator\":{}}",
+		"{\"\xef\xbb\xbf" "clankie_operator\":{}}",
+		"{\"clankie_operator\\u1680\":{}}",
+		"{\"\\u2000\\u200aclankie_operator\\u2028\\u2029\":{}}",
+		"{\"\\u202f\\u205f\\u3000CLANKIE_OPERATOR//\\ufeff \":{}}",
+		"{\"clan\\u212aie_operator\":{}}",
+		"{\"CLAN\xe2\x84\xaaIE_OPERATOR/\":{}}",
+		/* Longer than any buffer for a provider. */
+		"{\"" SPACES SPACES SPACES SPACES "clankie_operator\":{}}",
+		"{\"clankie_operator" SLASHES SLASHES SLASHES SLASHES "\":{}}"
 	};
 	struct help_store *fx = *state;
 	struct ck_secret out = CK_SECRET_INIT, old = hs_secret("{}");
@@ -207,6 +223,31 @@ other_spelling_of_the_provider_is_damaged(void **state)
 		assert_null(out.p);
 	}
 	ck_secret_wipe(&old);
+}
+
+static void
+key_that_only_looks_like_the_provider_is_another(void **state)
+{
+	static const char *const texts[] = {
+		"{\"\\u0085clankie_operator\":{}}",
+		"{\"clankie_operator\\u200b\":{}}",
+		"{\"clankie_operator\\u180e\":{}}",
+		"{\"clankie_operator /\":{}}",
+		"{\"/clankie_operator\":{}}",
+		"{\"clankie_\\u00a0operator\":{}}",
+		"{\"clan\\u0138ie_operator\":{}}",
+		"{\"clankie_operato\":{},\"clankie_operators\":{}}",
+		"{\"\":{},\"\\ufeff\":{},\"/\":{}}"
+	};
+	struct help_store *fx = *state;
+	struct ck_secret out = CK_SECRET_INIT;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		hs_write(fx->path, texts[i], strlen(texts[i]), 0600);
+		assert_int_equal(ck_broker_file_find(fx->path, OPERATOR, &out,
+		    NULL), CK_ABSENT);
+		assert_null(out.p);
+	}
 }
 
 struct names {
@@ -982,6 +1023,7 @@ main(void)
 		WITH_FX(missing_file_or_directory_is_an_empty_store),
 		WITH_FX(provider_ids_are_normalised_or_refused),
 		WITH_FX(other_spelling_of_the_provider_is_damaged),
+		WITH_FX(key_that_only_looks_like_the_provider_is_another),
 		WITH_FX(names_gives_types_and_never_values),
 		WITH_FX(erase_keeps_every_other_byte_and_mode_0600),
 		WITH_FX(erase_accepts_the_same_value_in_another_spelling),

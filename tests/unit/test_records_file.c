@@ -10,7 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "help_records.h"
+#include "records/records_int.h"
 
 #define NOBODY 65534   /* somebody without root's privileges */
 
@@ -189,22 +191,113 @@ wal_mode_is_refused_and_makes_no_files(void **state)
 }
 
 static void
-altered_schema_is_damaged_for_writing(void **state)
+altered_schema_is_damaged_in_every_way(void **state)
 {
 	static const char *const alter[] = {
 		"DROP TRIGGER precedence_delete",
 		"CREATE TABLE zzz (x)",
 		"CREATE TRIGGER aaa BEFORE DELETE ON seal BEGIN SELECT 1; END",
-		"DROP VIEW reader_order"
+		"DROP VIEW reader_order",
+		"CREATE INDEX i ON credential (name)",
+		"PRAGMA writable_schema = ON; UPDATE sqlite_master SET sql ="
+		" (SELECT sql FROM sqlite_master WHERE name = 'seal')"
+		" WHERE name = 'setting'",
+		"PRAGMA writable_schema = ON; INSERT INTO sqlite_master"
+		" SELECT type, 'sqlite_x', tbl_name, rootpage, 'CREATE INDEX"
+		" sqlite_x ON store (kind, path)' FROM sqlite_master"
+		" WHERE name = 'precedence_store'",
+		"PRAGMA writable_schema = ON; INSERT INTO sqlite_master"
+		" VALUES ('view', 'sqlite_schema', 'sqlite_schema', 0,"
+		" 'CREATE VIEW sqlite_schema AS SELECT 1 AS name, 2 AS sql')"
 	};
 	struct help_records *fx = *state;
 
 	for (size_t i = 0; i < sizeof(alter) / sizeof(alter[0]); i++) {
 		make(fx);
 		assert_int_equal(help_records_sql(fx, alter[i]), SQLITE_OK);
-		help_records_refused(fx, CK_REC_WRITE, CK_DAMAGED);
+		in_every_way_refused(fx, CK_DAMAGED);
 		assert_int_equal(unlink(fx->file), 0);
 	}
+}
+
+/* A table that never ends would be a view; the schema tells before it is
+ * asked. */
+static void
+endless_view_is_damaged_at_once(void **state)
+{
+	struct help_records *fx = *state;
+	uint64_t t0;
+
+	make(fx);
+	assert_int_equal(help_records_sql(fx, "PRAGMA foreign_keys = OFF;"
+	    "DROP TABLE credential; CREATE VIEW credential AS"
+	    " WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
+	    " SELECT 'x' || i AS name, 's' AS service, 'a' AS account,"
+	    " 'f' AS format, 'broker' AS state, i AS generation,"
+	    " '' AS fingerprint FROM n"), SQLITE_OK);
+	t0 = ck_clock_mono_ms();
+	in_every_way_refused(fx, CK_DAMAGED);
+	assert_true(ck_clock_mono_ms() - t0 < 3000);
+}
+
+static void
+schema_altered_while_open_is_noticed(void **state)
+{
+	struct help_records *fx = *state;
+	struct ck_rec_credential row = { .generation = 42 };
+	struct ck_records *rec = help_records_open(fx, CK_REC_CREATE);
+
+	help_records_fill(rec);
+	assert_int_equal(ck_records_credential_get(rec, "operator", &row,
+	    NULL), CK_OK);
+	assert_int_equal(help_records_sql(fx,
+	    "CREATE INDEX i ON credential (name, generation)"), SQLITE_OK);
+	row.generation = 42;
+	assert_int_equal(ck_records_credential_get(rec, "operator", &row,
+	    &fx->fail), CK_CHANGED);
+	assert_int_equal(row.generation, 42);
+	ck_records_close(&rec);
+}
+
+/* Larger than anything that is ever written, with the schema left whole. */
+static void
+overlong_value_is_damaged_and_not_loaded(void **state)
+{
+	struct help_records *fx = *state;
+	struct ck_records *rec;
+	char value[64] = "as it was";
+
+	make(fx);
+	assert_int_equal(help_records_sql(fx,
+	    "PRAGMA ignore_check_constraints = ON; INSERT INTO setting"
+	    " VALUES ('x', hex(zeroblob(1000000)))"), SQLITE_OK);
+	rec = help_records_open(fx, CK_REC_READ);
+	assert_int_equal(ck_records_setting_get(rec, "x", value,
+	    sizeof(value), &fx->fail), CK_DAMAGED);
+	assert_string_equal(value, "as it was");
+	ck_records_close(&rec);
+}
+
+static void
+statement_ends_when_its_time_is_over(void **state)
+{
+	struct help_records *fx = *state;
+	struct ck_records *rec;
+	char *said = NULL;
+	int rc;
+
+	make(fx);
+	rec = help_records_open(fx, CK_REC_READ);
+	rec->until = ck_clock_mono_ms() + 50;
+	rc = sqlite3_exec(rec->db, "WITH RECURSIVE n (i) AS (SELECT 1"
+	    " UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n", NULL,
+	    NULL, &said);
+	assert_int_equal(rc, SQLITE_INTERRUPT);
+	sqlite3_free(said);
+	assert_int_equal(ck_rec_fail(rec->db, rec->path, rc, "read",
+	    &fx->fail), CK_BUSY);
+	assert_non_null(strstr(fx->fail.why, "15 seconds"));
+	ck_records_close(&rec);
 }
 
 static uint8_t *
@@ -439,7 +532,11 @@ main(void)
 		CASE(directory_that_is_not_the_checked_one_is_changed),
 		CASE(foreign_newer_and_unknown_databases_are_told_apart),
 		CASE(wal_mode_is_refused_and_makes_no_files),
-		CASE(altered_schema_is_damaged_for_writing),
+		CASE(altered_schema_is_damaged_in_every_way),
+		CASE(endless_view_is_damaged_at_once),
+		CASE(schema_altered_while_open_is_noticed),
+		CASE(overlong_value_is_damaged_and_not_loaded),
+		CASE(statement_ends_when_its_time_is_over),
 		CASE(empty_short_and_zeroed_files_are_damaged),
 		CASE(every_overwritten_page_is_damage),
 		CASE(no_flipped_byte_looks_absent),

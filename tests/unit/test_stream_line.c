@@ -33,7 +33,7 @@ a_request_gives_id_and_bytes(void **state)
 static void
 a_malformed_request_is_refused_with_its_id(void **state)
 {
-	static const char *const bad[] = { "i", "i 0", "i 0g", "i  00",
+	static const char *const bad[] = { "i 0", "i 0g", "i  00",
 	    "i 00 ", "i 00\r" };
 	struct ck_span id;
 	size_t n = 9;
@@ -64,6 +64,26 @@ an_unreadable_id_is_none(void **state)
 	assert_int_equal(id.n, 0);
 	assert_int_equal(parse(line + 1, &id, &n), CK_OK);
 	assert_int_equal(id.n, 64);
+}
+
+/* Nothing but the ID of a request may be sent back. */
+static void
+what_may_be_a_candidate_is_no_id(void **state)
+{
+	static const char *const bad[] = { "i", "00ff", "636c616e6b69655f",
+	    "clankie_op_0123 00", "CLANKIE_OP_ 00", "x:clankie_op_ 00",
+	    "636c616e6b69655f6f705f3031 ", "636C616E6B69655F6F705F 00" };
+	struct ck_span id;
+	size_t n = 9;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_int_equal(parse(bad[i], &id, &n), CK_USAGE);
+		assert_int_equal(id.n, 0);
+		assert_int_equal(n, 9);
+	}
+	assert_int_equal(parse("clankie-op-1 00", &id, &n), CK_OK);
+	assert_int_equal(id.n, 12);
 }
 
 static void
@@ -119,6 +139,7 @@ main(void)
 		cmocka_unit_test(a_request_gives_id_and_bytes),
 		cmocka_unit_test(a_malformed_request_is_refused_with_its_id),
 		cmocka_unit_test(an_unreadable_id_is_none),
+		cmocka_unit_test(what_may_be_a_candidate_is_no_id),
 		cmocka_unit_test(a_line_in_two_pieces_is_one_line),
 		cmocka_unit_test(
 		    an_overlong_line_is_reported_once_and_skipped),
