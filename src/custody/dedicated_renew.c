@@ -54,13 +54,12 @@ ck_dedicated_renew(const struct ck_place *p, int dirfd, const char *nonce,
 static bool
 is_writers(const char *name)
 {
-	static const char left[] = CK_KEYCHAIN_FILE ".sb-";
 	char lock[KC_LOCK_NAME_SIZE];
 
 	kc_lock_name(CK_KEYCHAIN_FILE, lock);
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
 	    strcmp(name, CK_KEYCHAIN_FILE) == 0 || strcmp(name, lock) == 0 ||
-	    strncmp(name, left, sizeof(left) - 1) == 0;
+	    ck_io_is_left(name, CK_KEYCHAIN_FILE CK_IO_TEMP_APPLE);
 }
 
 ck_err

@@ -11,7 +11,7 @@
 #include "store/login.h"
 
 /* What the engine calls a file on its way to the keychain's name. */
-#define LEFT_PREFIX CK_KEYCHAIN_FILE ".sb-"
+#define LEFT CK_KEYCHAIN_FILE CK_IO_TEMP_APPLE
 
 ck_err
 ck_rotate_read(struct ck_rotate_run *run, struct ck_fail *fail)
@@ -77,7 +77,7 @@ tidy(struct ck_rotate_run *run, struct ck_fail *fail)
 	if ((r = ck_io_open_dir(AT_FDCWD, path, path, CK_IO_OWNER, &fd, NULL,
 	    fail)) != CK_OK)
 		return r;
-	if ((r = ck_io_sweep(fd, LEFT_PREFIX, path, fail)) == CK_OK)
+	if ((r = ck_io_sweep(fd, LEFT, path, fail)) == CK_OK)
 		r = ck_io_sync(fd, path, fail);
 	ck_io_close(&fd);
 	return r;
