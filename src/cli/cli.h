@@ -29,7 +29,9 @@ struct verb {
 	const char *name;
 	const char *usage;           /* what follows the program's name */
 	const char *help;            /* one line */
-	size_t heap;                 /* secure memory it may need, bytes */
+	/* Secure memory it may need, bytes.  0: it handles no secret and
+	 * becomes another program, which inherits no limit or mode of ours. */
+	size_t heap;
 	/* argv[0] is the first word behind the verb.  Returns the outcome;
 	 * the reason is in cli->fail. */
 	ck_err (*run)(struct cli *cli, int argc, char **argv);
@@ -42,18 +44,25 @@ ck_err cmd_migrate(struct cli *cli, int argc, char **argv);
 ck_err cmd_get(struct cli *cli, int argc, char **argv);
 ck_err cmd_rotate(struct cli *cli, int argc, char **argv);
 ck_err cmd_restore(struct cli *cli, int argc, char **argv);
+ck_err cmd_reset(struct cli *cli, int argc, char **argv);
 ck_err cmd_authenticate(struct cli *cli, int argc, char **argv);
 ck_err cmd_check(struct cli *cli, int argc, char **argv);
 ck_err cmd_doctor(struct cli *cli, int argc, char **argv);
 ck_err cmd_status(struct cli *cli, int argc, char **argv);
 ck_err cmd_precedence(struct cli *cli, int argc, char **argv);
 ck_err cmd_rules(struct cli *cli, int argc, char **argv);
+ck_err cmd_worker(struct cli *cli, int argc, char **argv);
 ck_err cmd_keychain(struct cli *cli, int argc, char **argv);
 
 /* A wrong command line gets the words of keychain's sub-command as next
  * step, other failures stay as they are; gives r back. */
 CK_MUST_USE ck_err keychain_usage(struct cli *cli, const char *words,
     ck_err r);
+
+/* The parts of cmd_doctor that change something once they are confirmed; the
+ * command line has been read. */
+CK_MUST_USE ck_err doctor_rebuild(struct cli *cli, bool confirm);
+CK_MUST_USE ck_err doctor_uninstall(struct cli *cli, bool confirm);
 
 /* The changing half of cmd_keychain; sub is the word behind "keychain". */
 ck_err cmd_keychain_edit(struct cli *cli, const char *sub, int argc,
@@ -146,5 +155,8 @@ void js_item(struct ck_buf *b, const char *value);
  * controls, invisible characters and marks that turn the writing direction as
  * \xHH, and a backslash as two. */
 void cli_show_bytes(struct ck_buf *b, struct ck_span value);
+/* A command line that does what it says when it is copied, also where a name
+ * in it would not be shown as it is. */
+void cli_show_command(struct ck_buf *b, struct ck_span text);
 
 #endif

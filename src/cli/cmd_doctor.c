@@ -8,43 +8,6 @@
 
 #include "custody/doctor.h"
 
-/* Would every byte of it be shown as it is? */
-static bool
-is_plain(struct ck_span text)
-{
-	struct ck_buf shown = CK_BUF_INIT;
-	size_t backslashes = 0;
-	bool plain;
-
-	cli_show_bytes(&shown, text);
-	for (size_t i = 0; i < text.n; i++)
-		backslashes += text.p[i] == '\\';
-	plain = ck_buf_ok(&shown) == CK_OK && shown.n == text.n + backslashes;
-	ck_buf_free(&shown);
-	return plain;
-}
-
-/* A command line that does what it says when it is copied, also where a name
- * in it would not be shown as it is. */
-static void
-command_line(struct ck_buf *b, struct ck_span text)
-{
-	if (is_plain(text)) {
-		ck_buf_span(b, text);
-		return;
-	}
-	ck_buf_text(b, "eval \"$(printf '");
-	for (size_t i = 0; i < text.n; i++) {
-		uint8_t c = text.p[i];
-
-		if (c < 0x20 || c > 0x7e || strchr("'\\%\"$`", c) != NULL)
-			ck_buf_format(b, "\\%03o", c);
-		else
-			ck_buf_bytes(b, &c, 1);
-	}
-	ck_buf_text(b, "')\"");
-}
-
 static void
 sentence(struct ck_buf *b, struct ck_span text)
 {
@@ -69,7 +32,7 @@ one(const struct ck_doctor *d, size_t i, struct ck_buf *b)
 	}
 	if (d->remedy[i].command.n > 0) {
 		ck_buf_text(b, "         run: ");
-		command_line(b, ck_buf_view(&d->remedy[i].command));
+		cli_show_command(b, ck_buf_view(&d->remedy[i].command));
 		ck_buf_text(b, "\n");
 	}
 }
@@ -87,7 +50,7 @@ steps(const struct ck_doctor *d, struct ck_buf *b)
 
 		ck_buf_format(b, "%3zu. ", k + 1);
 		if (m->command.n > 0) {
-			command_line(b, ck_buf_view(&m->command));
+			cli_show_command(b, ck_buf_view(&m->command));
 			ck_buf_text(b, "\n");
 		} else {
 			ck_buf_format(b, "%s: ", ck_finding_info(
@@ -219,15 +182,34 @@ look(struct cli *cli, struct ck_doctor *d)
 	return ck_doctor_remedies(&place, d, &cli->fail);
 }
 
+static ck_err
+doctor(struct cli *cli)
+{
+	struct ck_doctor *d = calloc(1, sizeof(*d));
+	ck_err r;
+
+	if (d == NULL)
+		return ck_fail_set(&cli->fail, CK_NOMEM, NULL, "no memory");
+	if ((r = look(cli, d)) == CK_OK) {
+		r = answer(cli, d);
+		ck_doctor_done(d);
+	}
+	free(d);
+	return r;
+}
+
 ck_err
 cmd_doctor(struct cli *cli, int argc, char **argv)
 {
 	struct ck_secret password = CK_SECRET_INIT;
-	struct ck_doctor *d = NULL;
+	bool rebuild = false, uninstall = false, confirm = false;
 	int password_fd = -1;
 	const char *words[1];
 	size_t n = 0;
 	const struct opt opts[] = {
+		{ "--rebuild", OPT_FLAG, &rebuild },
+		{ "--uninstall", OPT_FLAG, &uninstall },
+		{ "--confirm", OPT_FLAG, &confirm },
 		{ "--broker", OPT_TEXT, &cli->say.broker },
 		{ "--login-password-fd", OPT_FD, &password_fd },
 		{ "--service", OPT_TEXT, &cli->say.service },
@@ -239,6 +221,12 @@ cmd_doctor(struct cli *cli, int argc, char **argv)
 	    words, 1, &n);
 	if (r != CK_OK)
 		return r;
+	if (rebuild && uninstall)
+		return ck_fail_set(&cli->fail, CK_USAGE, "--uninstall",
+		    "does not go with --rebuild");
+	if (confirm && !rebuild && !uninstall)
+		return ck_fail_set(&cli->fail, CK_USAGE, "--confirm",
+		    "goes with what it confirms");
 	if (n == 1)
 		cli->say.credential = words[0];
 	if ((r = cli_broker(cli)) != CK_OK ||
@@ -246,13 +234,8 @@ cmd_doctor(struct cli *cli, int argc, char **argv)
 		return r;
 	if (password.p != NULL)
 		cli->say.login_password = &password;
-	if ((d = calloc(1, sizeof(*d))) == NULL)
-		r = ck_fail_set(&cli->fail, CK_NOMEM, NULL, "no memory");
-	if (r == CK_OK && (r = look(cli, d)) == CK_OK) {
-		r = answer(cli, d);
-		ck_doctor_done(d);
-	}
-	free(d);
+	r = rebuild ? doctor_rebuild(cli, confirm) :
+	    uninstall ? doctor_uninstall(cli, confirm) : doctor(cli);
 	ck_secret_wipe(&password);
 	return r;
 }

@@ -177,13 +177,20 @@ json(const struct ck_place *p, const struct ck_migrate_report *m,
 	ck_buf_text(b, "\n");
 }
 
+static void
+unasked(void *arg, const char *names)
+{
+	cli_say(arg, "not known to ask the records, and may go on looking in "
+	    "the broker: %s", names);
+}
+
 ck_err
 cmd_migrate(struct cli *cli, int argc, char **argv)
 {
 	static char room[OPT_LIST_MAX][CK_PATH_MAX];
 	const char *dirs[OPT_LIST_MAX], *words[1];
 	struct opt_list said = { { NULL }, 0 };
-	struct ck_migrate_how how = { false, false, dirs, 0 };
+	struct ck_migrate_how how = { false, false, dirs, 0, unasked, cli };
 	struct ck_migrate_report report;
 	struct ck_rotate_report rotated;
 	struct ck_secret password = CK_SECRET_INIT;

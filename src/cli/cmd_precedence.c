@@ -184,7 +184,8 @@ verify_sealed(struct cli *cli, struct ck_place *place, struct ck_view *v)
 	char name[sizeof(v->row.name)] = "";
 	ck_err r;
 
-	if (!v->known && (r = ck_records_credential_each(v->rec, first_moved,
+	if (!ck_view_is_dedicated(v) &&
+	    (r = ck_records_credential_each(v->rec, first_moved,
 	    name, &cli->fail)) != CK_OK)
 		return r;
 	if (name[0] != '\0') {

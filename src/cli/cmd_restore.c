@@ -30,10 +30,12 @@ plan(const struct ck_place *p, const struct ck_restore_report *m,
 	    "  from            %s\n"
 	    "  to              %s (%s)\n"
 	    "  records         %s/%s: the broker for every reader and writer\n"
-	    "  then remove     the dedicated keychain and its unlock password\n"
+	    "  then remove     %s\n"
 	    "nothing was changed\n", p->service, p->account, m->keychain,
 	    m->broker, ck_rec_kind_name(m->broker_kind), p->dir,
-	    CK_REC_FILE);
+	    CK_REC_FILE, m->stays ?
+	    "its item; the keychain stays for the other credentials" :
+	    "the dedicated keychain and its unlock password");
 }
 
 static void

@@ -2,6 +2,8 @@
 /* clankie-keys status */
 #include "cli.h"
 
+#include <string.h>
+
 #include "custody/status.h"
 
 static const char *
@@ -54,12 +56,14 @@ trouble(const struct ck_status *s)
 		return NULL;
 	if (s->in_charge && s->file_err != CK_OK)
 		return "the dedicated keychain cannot be used as it is (see "
-		    "above): put it right, or back from a backup";
+		    "above): put it right, or back from a backup; if it is "
+		    "lost for good: clankie-keys reset";
 	if (s->in_charge && s->unlock_known && !s->unlock_there)
 		return "the unlock password is missing, and without it the "
 		    "dedicated keychain cannot be opened: put it back from a "
-		    "backup";
-	if (!s->in_charge && s->unlock_known && s->unlock_there)
+		    "backup; if it is lost for good: clankie-keys reset";
+	if (!s->keychain && !s->in_charge && s->unlock_known &&
+	    s->unlock_there)
 		return "an unlock password is stored, but the dedicated "
 		    "keychain it opens is not here: put the custody directory "
 		    "back, or name it with --home";
@@ -92,6 +96,51 @@ next_lines(const struct ck_place *p, const struct ck_status *s,
 	    "unverified until its owner ran the proof.\n");
 }
 
+static size_t
+shown(const struct ck_status *s)
+{
+	return s->others < CK_STATUS_OTHERS ? s->others : CK_STATUS_OTHERS;
+}
+
+/* The other credentials that the records know. */
+static void
+other_lines(const struct ck_status *s, struct ck_buf *b)
+{
+	for (size_t i = 0; i < shown(s); i++) {
+		const struct ck_rec_credential *row = &s->other[i];
+
+		ck_buf_format(b, "also         %s: ", row->name);
+		cli_show_bytes(b, CK_SPAN_TEXT(row->service));
+		ck_buf_text(b, " / ");
+		cli_show_bytes(b, CK_SPAN_TEXT(row->account));
+		ck_buf_format(b, ", %s, generation %llu\n",
+		    ck_rec_state_name(row->state),
+		    (unsigned long long)row->generation);
+	}
+	if (shown(s) < s->others)
+		ck_buf_format(b, "             and %zu more\n",
+		    s->others - shown(s));
+}
+
+static void
+other_json(const struct ck_status *s, struct ck_buf *b)
+{
+	js_name(b, "others");
+	js_open(b, '[');
+	for (size_t i = 0; i < shown(s); i++) {
+		const struct ck_rec_credential *row = &s->other[i];
+
+		js_open(b, '{');
+		js_text(b, "credential", row->name);
+		js_text(b, "service", row->service);
+		js_text(b, "account", row->account);
+		js_text(b, "state", ck_rec_state_name(row->state));
+		js_number(b, "generation", (long long)row->generation);
+		js_shut(b, '}');
+	}
+	js_shut(b, ']');
+}
+
 static void
 people(const struct ck_place *p, const struct ck_status *s,
     struct ck_buf *b)
@@ -109,6 +158,7 @@ people(const struct ck_place *p, const struct ck_status *s,
 		    s->row.fingerprint);
 	if (s->in_charge)
 		file_lines(p, s, b);
+	other_lines(s, b);
 	ck_buf_format(b, "broker       %s (%s)\n", p->broker,
 	    ck_rec_kind_name(p->broker_kind));
 	ck_buf_format(b, "unlock       %s\n",
@@ -187,6 +237,7 @@ json(const struct ck_place *p, const struct ck_status *s, struct ck_buf *b)
 		js_text(b, "unfinished", s->journal.operation);
 	else
 		js_null(b, "unfinished");
+	other_json(s, b);
 	js_bool(b, "environment_override", s->override);
 	js_bool(b, "memory_locked", s->heap_locked);
 	js_shut(b, '}');

@@ -40,6 +40,9 @@ const struct verb cli_verbs[] = {
 	    "[--login-password-fd N]",
 	    "put a migrated credential back into the broker", HEAP_BROKER,
 	    cmd_restore },
+	{ "reset", "reset --confirm [CREDENTIAL] [--login-password-fd N]",
+	    "give up a bearer whose keychain is lost, and make a new one",
+	    HEAP_BROKER, cmd_reset },
 	{ "authenticate", "authenticate [CREDENTIAL] [--stream] "
 	    "[--broker ...] [--login-password-fd N]",
 	    "say whether what stands on standard input is the credential",
@@ -48,8 +51,8 @@ const struct verb cli_verbs[] = {
 	    "[--login-password-fd N] [--broker ...] | check --codes",
 	    "say what is not in order, or be the service's gate", HEAP_BROKER,
 	    cmd_check },
-	{ "doctor", "doctor [CREDENTIAL] [--login-password-fd N] "
-	    "[--broker ...]",
+	{ "doctor", "doctor [CREDENTIAL] [--rebuild [--confirm] | "
+	    "--uninstall [--confirm]] [--login-password-fd N] [--broker ...]",
 	    "say for each finding of check what mends it", HEAP_BROKER,
 	    cmd_doctor },
 	{ "status", "status",
@@ -58,9 +61,13 @@ const struct verb cli_verbs[] = {
 	{ "precedence", "precedence list | explain PRINCIPAL | verify "
 	    "[--login-password-fd N]",
 	    "say who asks which store first", HEAP_VALUE, cmd_precedence },
-	{ "rules", "rules [--format seatbelt] [--write] [--checkout DIR]...",
-	    "show or write the rules that keep workers out", HEAP_SMALL,
+	{ "rules", "rules [--format seatbelt|mounts] [--write] [--checkout DIR]... "
+	    "[--login-password-fd N]",
+	    "show or write the rules that keep workers out", HEAP_BROKER,
 	    cmd_rules },
+	{ "worker", "worker exec [--status-fd N] -- COMMAND [ARGUMENT]...",
+	    "run a command that cannot reach what is protected", 0,
+	    cmd_worker },
 	{ "keychain", "keychain create|list|find|add|update|delete|passwd|"
 	    "verify FILE ...",
 	    "work on any macOS keychain file", HEAP_ITEMS, cmd_keychain },
@@ -119,6 +126,8 @@ prepare(struct cli *cli, size_t heap)
 {
 	ck_err r;
 
+	if (heap == 0)
+		return CK_OK;
 	/* Every mode is set explicitly; a caller's odd umask must neither open
 	 * a file for a moment nor close one to ourselves. */
 	(void)umask(077);

@@ -302,3 +302,38 @@ cli_show_bytes(struct ck_buf *b, struct ck_span value)
 			ck_buf_bytes(b, p, len);
 	}
 }
+
+/* Would every byte of it be shown as it is? */
+static bool
+is_shown_whole(struct ck_span text)
+{
+	struct ck_buf shown = CK_BUF_INIT;
+	size_t backslashes = 0;
+	bool plain;
+
+	cli_show_bytes(&shown, text);
+	for (size_t i = 0; i < text.n; i++)
+		backslashes += text.p[i] == '\\';
+	plain = ck_buf_ok(&shown) == CK_OK && shown.n == text.n + backslashes;
+	ck_buf_free(&shown);
+	return plain;
+}
+
+void
+cli_show_command(struct ck_buf *b, struct ck_span text)
+{
+	if (is_shown_whole(text)) {
+		ck_buf_span(b, text);
+		return;
+	}
+	ck_buf_text(b, "eval \"$(printf '");
+	for (size_t i = 0; i < text.n; i++) {
+		uint8_t c = text.p[i];
+
+		if (c < 0x20 || c > 0x7e || strchr("'\\%\"$`", c) != NULL)
+			ck_buf_format(b, "\\%03o", c);
+		else
+			ck_buf_bytes(b, &c, 1);
+	}
+	ck_buf_text(b, "')\"");
+}

@@ -13,7 +13,6 @@
 #include "store/broker_file.h"
 #include "store/index.h"
 #include "store/login.h"
-#include "store/unlock.h"
 
 /* Room that is kept free beside a second copy of a store, in bytes. */
 #define SPARE_BYTES (256ULL * 1024)
@@ -180,6 +179,27 @@ ck_broker_put(const struct ck_place *p, const struct ck_secret *value,
 }
 
 ck_err
+ck_broker_settle(const struct ck_place *p, struct ck_fail *fail)
+{
+	char dir[CK_PATH_MAX];
+	int fd = -1;
+	ck_err r;
+
+	ck_path_parent(p->broker, dir);
+	if ((r = ck_io_open_file(AT_FDCWD, p->broker, p->broker, CK_IO_OWNER,
+	    &fd, NULL, fail)) != CK_OK)
+		return r;
+	r = ck_io_sync(fd, p->broker, fail);
+	ck_io_close(&fd);
+	if (r != CK_OK || (r = ck_io_open_dir(AT_FDCWD, dir, dir, 0, &fd, NULL,
+	    fail)) != CK_OK)
+		return r;
+	r = ck_io_sync(fd, dir, fail);
+	ck_io_close(&fd);
+	return r;
+}
+
+ck_err
 ck_broker_puttable(const struct ck_place *p, const struct ck_secret *value,
     struct ck_fail *fail)
 {
@@ -227,138 +247,5 @@ ck_broker_writable(const struct ck_place *p, struct ck_fail *fail)
 		    fs.free, need, ck_path_base(p->broker));
 out:
 	ck_io_close(&fd);
-	return r;
-}
-
-/* Is what unlock.json holds for our keychain? */
-static ck_err
-for_us(const struct ck_place *p, const struct ck_unlock *u,
-    struct ck_fail *fail)
-{
-	if (strcmp(u->keychain, p->keychain) == 0)
-		return CK_OK;
-	return ck_fail_set(fail, CK_REFUSED, p->unlock,
-	    "holds the unlock password of another keychain (%.400s)",
-	    u->keychain);
-}
-
-static ck_err
-file_get(const struct ck_place *p, struct ck_secret *ret,
-    struct ck_fail *fail)
-{
-	struct ck_unlock u = CK_UNLOCK_INIT;
-	ck_err r;
-
-	r = ck_unlock_get(p->unlock, &u, fail);
-	if (r == CK_NOSTORE)
-		return ck_fail_set(fail, r, p->unlock,
-		    "the unlock password is missing");
-	if (r == CK_OK && (r = for_us(p, &u, fail)) == CK_OK)
-		ck_secret_move(ret, &u.password);
-	ck_unlock_wipe(&u);
-	return r;
-}
-
-ck_err
-ck_unlock_place_get(const struct ck_place *p, struct ck_secret *ret,
-    struct ck_fail *fail)
-{
-	struct ck_login login = as_login(p);
-	ck_err r;
-
-	if (!is_keychain(p))
-		return file_get(p, ret, fail);
-	r = ck_login_find(&login, CK_OWN_SERVICE, CK_UNLOCK_ACCOUNT, ret,
-	    fail);
-	/* The item's absence is not the bearer's: another code. */
-	if (r == CK_ABSENT)
-		r = ck_fail_set(fail, CK_NOSTORE, p->broker,
-		    "the unlock password is missing (item %s / %s)",
-		    CK_OWN_SERVICE, CK_UNLOCK_ACCOUNT);
-	return r;
-}
-
-ck_err
-ck_unlock_place_exists(const struct ck_place *p, bool *ret,
-    struct ck_fail *fail)
-{
-	struct ck_login login = as_login(p);
-	struct stat st;
-	ck_err r;
-
-	if (is_keychain(p)) {
-		r = ck_login_find(&login, CK_OWN_SERVICE, CK_UNLOCK_ACCOUNT,
-		    NULL, fail);
-		if (r == CK_OK || r == CK_ABSENT)
-			*ret = r == CK_OK;
-		return r == CK_ABSENT ? CK_OK : r;
-	}
-	if (lstat(p->unlock, &st) == 0) {
-		*ret = true;
-		return CK_OK;
-	}
-	if (errno != ENOENT)
-		return ck_fail_sys(fail, errno, p->unlock, "examine it");
-	*ret = false;
-	return CK_OK;
-}
-
-ck_err
-ck_unlock_place_put(const struct ck_place *p,
-    const struct ck_secret *password, struct ck_fail *fail)
-{
-	struct ck_login login = as_login(p);
-	struct ck_login_item item = { CK_OWN_SERVICE, CK_UNLOCK_ACCOUNT,
-	    "clankie-keys unlock password", password };
-	struct ck_secret back = CK_SECRET_INIT;
-	struct ck_unlock u = CK_UNLOCK_INIT;
-	ck_err r;
-
-	if ((r = ck_unlock_place_get(p, &back, fail)) == CK_OK) {
-		r = ck_secret_equal(&back, password) ? CK_OK :
-		    ck_fail_set(fail, CK_REFUSED,
-		    is_keychain(p) ? p->broker : p->unlock,
-		    "holds an unlock password already");
-		goto out;
-	}
-	if (r != CK_NOSTORE)
-		goto out;
-	if (is_keychain(p)) {
-		r = ck_login_add(&login, &item, fail);
-	} else {
-		u.password = *password;   /* borrowed for the call */
-		memcpy(u.keychain, p->keychain, sizeof(u.keychain));
-		r = ck_unlock_put(p->unlock, &u, fail);
-	}
-	if (r != CK_OK)
-		goto out;
-	if ((r = ck_unlock_place_get(p, &back, fail)) == CK_OK &&
-	    !ck_secret_equal(&back, password))
-		r = ck_fail_set(fail, CK_IO,
-		    is_keychain(p) ? p->broker : p->unlock,
-		    "gives the unlock password back changed");
-out:
-	ck_secret_wipe(&back);
-	return r;
-}
-
-ck_err
-ck_unlock_place_remove(const struct ck_place *p,
-    const struct ck_secret *password, struct ck_fail *fail)
-{
-	struct ck_login login = as_login(p);
-	struct ck_secret back = CK_SECRET_INIT;
-	ck_err r;
-
-	if (is_keychain(p))
-		return ck_login_delete(&login, CK_OWN_SERVICE,
-		    CK_UNLOCK_ACCOUNT, password, fail);
-	if ((r = file_get(p, &back, fail)) != CK_OK)
-		return r;
-	r = ck_secret_equal(&back, password) ?
-	    ck_unlock_remove(p->unlock, fail) :
-	    ck_fail_set(fail, CK_CHANGED, p->unlock,
-	    "holds another password now");
-	ck_secret_wipe(&back);
 	return r;
 }

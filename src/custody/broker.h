@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/secret.h"
 #include "custody/place.h"
+#include "custody/unlock_place.h"
 #include "store/broker_lock.h"
 
 /* Take the lock that Clankie's broker takes for this place.  CK_BUSY. */
@@ -40,6 +41,12 @@ CK_MUST_USE ck_err ck_broker_put(const struct ck_place *p,
     const struct ck_secret *value, struct ck_broker_lock *lock,
     struct ck_fail *fail);
 
+/* Make what the broker holds durable, its file's name too: a value that was
+ * there already may have come from a writer that was killed, or does not ask
+ * the disk.  Before the other copy goes. */
+CK_MUST_USE ck_err ck_broker_settle(const struct ck_place *p,
+    struct ck_fail *fail);
+
 /*
  * Would ck_broker_put() find anything to refuse?  Nothing is locked or
  * written.  CK_UNSUPPORTED: the file broker holds JSON objects only, and only
@@ -63,22 +70,5 @@ CK_MUST_USE ck_err ck_broker_index(const struct ck_place *p, bool prune,
  * when the file is too large to be edited. */
 CK_MUST_USE ck_err ck_broker_writable(const struct ck_place *p,
     struct ck_fail *fail);
-
-/*
- * The unlock password of the dedicated keychain (design 4): an item of a
- * keychain broker, else unlock.json.  get is CK_NOSTORE when there is none,
- * CK_REFUSED when it belongs to another keychain.
- */
-CK_MUST_USE ck_err ck_unlock_place_get(const struct ck_place *p,
-    struct ck_secret *ret, struct ck_fail *fail);
-/* Is there an unlock password, for whichever keychain?  Needs no password. */
-CK_MUST_USE ck_err ck_unlock_place_exists(const struct ck_place *p,
-    bool *ret, struct ck_fail *fail);
-/* Store and read back.  CK_REFUSED when another one is there. */
-CK_MUST_USE ck_err ck_unlock_place_put(const struct ck_place *p,
-    const struct ck_secret *password, struct ck_fail *fail);
-/* Take back what put stored, if it is still the same. */
-CK_MUST_USE ck_err ck_unlock_place_remove(const struct ck_place *p,
-    const struct ck_secret *password, struct ck_fail *fail);
 
 #endif

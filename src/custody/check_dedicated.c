@@ -75,7 +75,7 @@ outside(struct ck_check *c)
 
 /* The unlock password.  False when it cannot be had, which has been said. */
 static bool
-unlock(struct ck_check *c, struct ck_secret *ret)
+unlock(struct ck_check *c, struct ck_secret *ret, struct ck_anchor *ret_anchor)
 {
 	const struct ck_place *p = c->p;
 	const char *place = p->broker_kind == CK_KIND_LOGIN_KEYCHAIN ?
@@ -90,10 +90,11 @@ unlock(struct ck_check *c, struct ck_secret *ret)
 		    "dedicated keychain cannot be opened");
 		return false;
 	}
-	if ((r = ck_unlock_place_get(p, ret, &fail)) == CK_OK)
+	if ((r = ck_unlock_place_read(p, ret, ret_anchor, &fail)) == CK_OK)
 		return true;
+	/* The gate fails closed: what was not seen is not in order. */
 	if (r == CK_LOCKED && p->login_password == NULL)
-		ck_finding_add(c->out, CK_F_NOT_CHECKED, place, NULL,
+		ck_finding_add(c->out, CK_F_DEDICATED_LOCKED, place, NULL,
 		    "is locked, so that unlock password, items, seal and "
 		    "index were not checked");
 	else if (r == CK_LOCKED)
@@ -106,18 +107,21 @@ unlock(struct ck_check *c, struct ck_secret *ret)
 /* Records and keychain against the seal, once. */
 static ck_err
 sealed(const struct ck_check *c, const struct ck_secret *key,
-    const struct ck_secret *value, enum ck_finding_code *ret_code,
-    struct ck_fail *fail)
+    const struct ck_secret *value, const struct ck_anchor *anchor,
+    enum ck_finding_code *ret_code, struct ck_fail *fail)
 {
 	ck_err r;
 
 	*ret_code = CK_F_SEAL_BROKEN;
 	if ((r = ck_records_begin(c->v.rec, fail)) != CK_OK)
 		return r;
-	if ((r = ck_seal_rows(c->p, c->v.rec, key, fail)) == CK_OK &&
-	    c->v.known) {
+	r = ck_seal_rows(c->p, c->v.rec, key, anchor, fail);
+	if (r == CK_OK && c->v.known) {
 		*ret_code = CK_F_GENERATION_BEHIND;
 		r = ck_seal_value(c->p, c->v.rec, key, value, fail);
+	} else if (r == CK_DAMAGED &&
+	    ck_seal_rows(c->p, c->v.rec, key, NULL, NULL) == CK_OK) {
+		*ret_code = CK_F_GENERATION_BEHIND;
 	}
 	ck_records_rollback(c->v.rec);
 	return r;
@@ -125,7 +129,7 @@ sealed(const struct ck_check *c, const struct ck_secret *key,
 
 static void
 seal(struct ck_check *c, const struct ck_secret *key,
-    const struct ck_secret *value)
+    const struct ck_secret *value, const struct ck_anchor *anchor)
 {
 	struct ck_secret again = CK_SECRET_INIT;
 	enum ck_finding_code code;
@@ -134,7 +138,7 @@ seal(struct ck_check *c, const struct ck_secret *key,
 
 	if (!c->viewed || c->v.rec == NULL)
 		return;   /* the records' own finding says it */
-	r = sealed(c, key, value, &code, &fail);
+	r = sealed(c, key, value, anchor, &code, &fail);
 	/* A rotation may have come between keychain and records; whoever reads
 	 * the credential knows how to tell. */
 	if (r == CK_DAMAGED && c->v.known) {
@@ -153,7 +157,8 @@ seal(struct ck_check *c, const struct ck_secret *key,
 }
 
 static void
-inside(struct ck_check *c, const struct ck_secret *password)
+inside(struct ck_check *c, const struct ck_secret *password,
+    struct ck_anchor *anchor)
 {
 	struct ck_secret value = CK_SECRET_INIT, key = CK_SECRET_INIT;
 	struct ck_secret other = CK_SECRET_INIT;
@@ -162,14 +167,14 @@ inside(struct ck_check *c, const struct ck_secret *password)
 
 	r = ck_dedicated_read_both(c->p, password, &value, &key, &fail);
 	/* While the keychain is being replaced another one may be right. */
-	if (r == CK_LOCKED && (r = ck_dedicated_look(c->p, &other, &value,
-	    &key, &fail)) == CK_OK)
+	if (r == CK_LOCKED && (r = ck_dedicated_look_at(c->p, &other, &value,
+	    &key, anchor, &fail)) == CK_OK)
 		password = &other;
 	if (r == CK_OK && !c->how->startup)
 		r = ck_dedicated_prove(c->p, c->p->keychain, password, NULL,
 		    &fail);
 	if (r == CK_OK)
-		seal(c, &key, &value);
+		seal(c, &key, &value, anchor);
 	else
 		unread(c, r, &fail);
 	ck_secret_wipe(&other);
@@ -181,6 +186,7 @@ void
 ck_check_dedicated(struct ck_check *c)
 {
 	struct ck_secret password = CK_SECRET_INIT;
+	struct ck_anchor anchor = { 0, "" };
 	bool open;
 
 	if (!c->in_charge)
@@ -193,8 +199,8 @@ ck_check_dedicated(struct ck_check *c)
 		return;
 	}
 	/* Both are asked, whatever the other says. */
-	open = unlock(c, &password);
+	open = unlock(c, &password, &anchor);
 	if (outside(c) && open)
-		inside(c, &password);
+		inside(c, &password, &anchor);
 	ck_secret_wipe(&password);
 }

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "custody/broker.h"
+#include "custody/preflight.h"
 
 /* A place's own finding says it better than the refusal that follows. */
 static bool
@@ -45,20 +45,20 @@ static void
 not_there(struct ck_check *c)
 {
 	struct ck_fail fail = CK_FAIL_INIT;
-	bool there = false;
 	ck_err r;
 
-	if (c->v.journal_open)
-		return;   /* journal-open says it */
-	r = ck_unlock_place_exists(c->p, &there, &fail);
-	if (r == CK_OK && there) {
-		ck_finding_add(c->out, CK_F_DEDICATED_MISSING, c->p->keychain,
-		    NULL, "is missing, but its unlock password is stored: the "
-		    "credential was moved into a keychain that is not here");
+	/* With the keychain there it is another credential's. */
+	r = c->file_there ? CK_OK :
+	    ck_preflight_orphan(c->p, &c->v, &fail);
+	if (r == CK_NOSTORE) {
+		ck_finding_fail(c->out, CK_F_DEDICATED_MISSING, r, &fail);
 		return;
 	}
-	if (r != CK_OK && r != CK_NOSTORE)
+	if (r != CK_OK)
 		ck_finding_fail(c->out, CK_F_NOT_JUDGED, r, &fail);
+	else if (c->v.journal_open &&
+	    ck_view_known_operation(c->v.journal.operation))
+		return;   /* journal-open says it */
 	ck_finding_add(c->out, CK_F_NOT_MIGRATED, c->p->dir, NULL,
 	    "%s was not moved into a dedicated keychain: every process of "
 	    "yours can read it", c->p->credential);
@@ -91,20 +91,14 @@ sound(struct ck_check *c)
 static void
 journal(struct ck_check *c)
 {
-	/* The verbs that finish what they began.  What else stands there was
-	 * written by a newer program, or by nobody who should. */
-	static const char *const verbs[] = {
-		"migrate", "rotate", "rotate --keychain", "restore"
-	};
 	const struct ck_rec_journal *j = &c->v.journal;
 	bool whole = j->credential[0] == '\0';
 	char next[CK_VIEW_COMMAND_SIZE] = "";
 
 	if (!c->v.journal_open)
 		return;
-	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
-		if (strcmp(j->operation, verbs[i]) == 0)
-			ck_view_command(j, next);
+	if (ck_view_known_operation(j->operation))
+		ck_view_command(j, next);
 	ck_finding_add(c->out, CK_F_JOURNAL_OPEN, c->p->dir, next,
 	    "%s%s%s, begun %s, is under way or was interrupted at step %d",
 	    j->operation, whole ? "" : " of ", j->credential, j->at, j->step);

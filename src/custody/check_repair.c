@@ -20,6 +20,7 @@ struct repair {
 	struct ck_findings *done;
 	struct ck_view v;
 	struct ck_secret password;
+	struct ck_secret key;            /* the seal key */
 };
 
 static bool
@@ -34,20 +35,33 @@ failed(struct repair *m, ck_err r, const struct ck_fail *fail)
 	ck_finding_fail(m->done, CK_F_REPAIR_FAILED, r, fail);
 }
 
-/* Nothing may be derived from records that do not hold. */
+/* Nothing may be derived from records that do not hold, or of which that
+ * cannot be said: keychain, seal and anchor are asked. */
 static bool
-records_hold(const struct repair *m)
+records_hold(struct repair *m)
 {
-	static const enum ck_finding_code doubts[] = {
-		CK_F_RECORDS_MISSING, CK_F_RECORDS_DAMAGED,
-		CK_F_RECORDS_UNREADABLE, CK_F_EVENT_CHAIN, CK_F_SEAL_BROKEN,
-		CK_F_GENERATION_BEHIND, CK_F_PRECEDENCE
-	};
+	struct ck_secret value = CK_SECRET_INIT;
+	struct ck_fail fail = CK_FAIL_INIT;
+	ck_err r;
 
-	for (size_t i = 0; i < sizeof(doubts) / sizeof(doubts[0]); i++)
-		if (wanted(m, doubts[i]))
-			return false;
-	return m->v.rec != NULL && ck_view_is_dedicated(&m->v);
+	if (m->v.rec == NULL || !ck_view_is_dedicated(&m->v)) {
+		ck_finding_add(m->done, CK_F_REPAIR_FAILED, m->p->dir, NULL,
+		    "there are no records that anything could be made from: "
+		    "what the other findings say goes first");
+		return false;
+	}
+	if ((r = ck_records_begin(m->v.rec, &fail)) == CK_OK) {
+		r = ck_records_check(m->v.rec, &fail);
+		ck_records_rollback(m->v.rec);
+	}
+	if (r == CK_OK)
+		r = ck_seal_open(m->p, m->v.rec, &m->password, &value,
+		    &m->key, &fail);
+	ck_secret_wipe(&value);
+	if (r == CK_OK)
+		return true;
+	failed(m, r, &fail);
+	return false;
 }
 
 static void
@@ -95,49 +109,28 @@ rules(struct repair *m)
 
 /* Inside a transaction: which file the keychain is now. */
 static ck_err
-note_rows(struct repair *m, const struct ck_secret *key,
-    const struct ck_secret *value, struct ck_fail *fail)
+note_rows(struct repair *m, struct ck_fail *fail)
 {
 	struct ck_records *rec = m->v.rec;
-	struct ck_rec_store store;
-	struct stat st;
 	ck_err r;
 
-	/* Not over records that somebody else changed. */
-	if ((r = ck_seal_check(m->p, rec, key, fail)) != CK_OK ||
-	    (r = ck_seal_value(m->p, rec, key, value, fail)) != CK_OK ||
-	    (r = ck_records_store_by_kind(rec, CK_KIND_DEDICATED, &store,
-	    fail)) != CK_OK)
-		return r;
-	if (lstat(m->p->keychain, &st) != 0)
-		return ck_fail_set(fail, CK_CHANGED, m->p->keychain,
-		    "disappeared meanwhile");
-	store.device = (uint64_t)st.st_dev;
-	store.inode = (uint64_t)st.st_ino;
-	if ((r = ck_records_store_put(rec, &store, NULL, fail)) != CK_OK ||
+	if ((r = ck_view_note_file(m->p, rec, fail)) != CK_OK ||
 	    (r = ck_records_event(rec, "repaired", m->p->keychain,
 	    fail)) != CK_OK)
 		return r;
-	return ck_seal_write_key(rec, key, fail);
+	return ck_seal_write_key(rec, &m->key, fail);
 }
 
 static ck_err
 note_file(struct repair *m, struct ck_fail *fail)
 {
-	struct ck_secret key = CK_SECRET_INIT, value = CK_SECRET_INIT;
 	ck_err r;
 
-	if ((r = ck_dedicated_read_both(m->p, &m->password, &value, &key,
-	    fail)) != CK_OK ||
-	    (r = ck_records_begin(m->v.rec, fail)) != CK_OK)
-		goto out;
-	if ((r = note_rows(m, &key, &value, fail)) == CK_OK)
-		r = ck_records_commit(m->v.rec, fail);
-	else
-		ck_records_rollback(m->v.rec);
-out:
-	ck_secret_wipe(&value);
-	ck_secret_wipe(&key);
+	if ((r = ck_records_begin(m->v.rec, fail)) != CK_OK)
+		return r;
+	if ((r = note_rows(m, fail)) == CK_OK)
+		return ck_records_commit(m->v.rec, fail);
+	ck_records_rollback(m->v.rec);
 	return r;
 }
 
@@ -154,8 +147,6 @@ keychain(struct repair *m)
 		    m->v.journal.operation);
 		return;
 	}
-	if ((r = ck_unlock_place_get(m->p, &m->password, &fail)) != CK_OK)
-		goto out;
 	if (wanted(m, CK_F_SETTINGS_CHANGED)) {
 		if ((r = ck_dedicated_relock(m->p, &m->password,
 		    &fail)) != CK_OK)
@@ -255,12 +246,8 @@ mend(struct repair *m)
 		failed(m, r, &fail);
 		return;
 	}
-	if (!records_hold(m)) {
-		ck_finding_add(m->done, CK_F_REPAIR_FAILED, m->p->dir, NULL,
-		    "the records do not hold, and nothing is derived from "
-		    "them: what the other findings say goes first");
+	if (!records_hold(m))
 		return;
-	}
 	if (write_rules)
 		rules(m);
 	if (write_file)
@@ -292,7 +279,7 @@ ck_check_repair(struct ck_place *p, const struct ck_findings *found,
     struct ck_findings *ret_done, struct ck_fail *fail)
 {
 	struct repair m = { p, found, ret_done, CK_VIEW_INIT,
-	    CK_SECRET_INIT };
+	    CK_SECRET_INIT, CK_SECRET_INIT };
 	struct ck_fail why = CK_FAIL_INIT;
 	int dirfd = -1, lock = -1;
 	ck_err r;
@@ -307,6 +294,7 @@ ck_check_repair(struct ck_place *p, const struct ck_findings *found,
 	}
 	if ((r = ck_place_lock(p, dirfd, &lock, fail)) == CK_OK)
 		mend(&m);
+	ck_secret_wipe(&m.key);
 	ck_secret_wipe(&m.password);
 	ck_view_close(&m.v);
 	ck_io_close(&lock);

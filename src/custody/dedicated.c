@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Making, proving, installing and reading the dedicated keychain. */
-#include "custody/dedicated.h"
+#include "custody/dedicated_int.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -18,10 +18,7 @@
 #include "keychain/keychain.h"
 #include "store/login.h"
 
-#define DEDICATED_RULES (CK_IO_OWNER | CK_IO_PRIVATE | CK_IO_ONELINK)
-#define SEAL_KEY_BYTES 32
-#define ITEM_LABEL_FORMAT "clankie-keys: %s"
-#define ITEM_LABEL_SIZE 128
+#define ITEM_LABEL_FORMAT CK_ITEM_LABEL "%s"
 
 static ck_err
 aside_names(const struct ck_place *p, const char *prefix, const char *nonce,
@@ -54,7 +51,7 @@ ck_dedicated_discard(const struct ck_place *p, int dirfd, const char *prefix,
 	char name[CK_PATH_MAX], path[CK_PATH_MAX];
 	struct dirent *entry;
 	DIR *dir;
-	int fd = -1, sys;
+	int fd = -1, sys = 0;
 	ck_err r;
 
 	if ((r = aside_names(p, prefix, nonce, name, path,
@@ -71,23 +68,26 @@ ck_dedicated_discard(const struct ck_place *p, int dirfd, const char *prefix,
 		return ck_fail_sys(fail, sys, path, "list it");
 	}
 	/* Only files that this program or the engine put there: flat. */
-	while ((entry = readdir(dir)) != NULL) {
+	while (sys == 0 && (entry = readdir(dir)) != NULL) {
 		if (strcmp(entry->d_name, ".") == 0 ||
 		    strcmp(entry->d_name, "..") == 0)
 			continue;
 		if (unlinkat(fd, entry->d_name, 0) != 0)
-			break;
+			sys = errno;
 	}
 	(void)closedir(dir);
-	if (unlinkat(dirfd, name, AT_REMOVEDIR) != 0)
-		return ck_fail_sys(fail, errno, path, "remove it");
+	if (sys == 0 && unlinkat(dirfd, name, AT_REMOVEDIR) != 0)
+		sys = errno;
+	if (sys != 0)
+		return ck_fail_sys(fail, sys, path, "remove it");
 	return ck_io_sync(dirfd, p->dir, fail);
 }
 
-static void
-item_label(const struct ck_place *p, char ret[ITEM_LABEL_SIZE])
+void
+ck_dedicated_label(const struct ck_place *p,
+    char ret[CK_DEDICATED_LABEL_SIZE])
 {
-	(void)snprintf(ret, ITEM_LABEL_SIZE, ITEM_LABEL_FORMAT,
+	(void)snprintf(ret, CK_DEDICATED_LABEL_SIZE, ITEM_LABEL_FORMAT,
 	    p->credential);
 }
 
@@ -97,13 +97,10 @@ ck_dedicated_build(const struct ck_place *p, int dirfd, const char *nonce,
     struct ck_fail *fail)
 {
 	char name[CK_PATH_MAX], path[CK_PATH_MAX], file[CK_PATH_MAX];
-	char label[ITEM_LABEL_SIZE];
-	struct ck_secret seal = CK_SECRET_INIT;
-	struct ck_login login = { file, password, CK_WAIT_MS };
-	struct ck_login_item items[2] = {
-		{ p->service, p->account, label, value },
-		{ CK_OWN_SERVICE, CK_SEAL_ACCOUNT, NULL, &seal },
-	};
+	char label[CK_DEDICATED_LABEL_SIZE];
+	const struct ck_login login = { file, password, CK_WAIT_MS };
+	const struct ck_login_item item = { p->service, p->account, label,
+	    value };
 	int fd = -1;
 	ck_err r;
 
@@ -113,40 +110,36 @@ ck_dedicated_build(const struct ck_place *p, int dirfd, const char *nonce,
 	    (r = ck_dedicated_discard(p, dirfd, CK_SCRATCH_PREFIX, nonce,
 	    fail)) != CK_OK)
 		return r;
-	item_label(p, label);
-	if ((r = ck_secret_random(SEAL_KEY_BYTES, &seal)) != CK_OK)
-		return ck_fail_set(fail, r, NULL, "no seal key can be made");
-	if ((r = ck_io_make_dir(dirfd, name, path, 0700, fail)) != CK_OK)
-		goto out;
-	if ((r = ck_login_create(&login, CK_DEDICATED_IDLE, items, 2,
-	    fail)) != CK_OK)
-		goto out;
+	ck_dedicated_label(p, label);
+	if ((r = ck_io_make_dir(dirfd, name, path, 0700, fail)) != CK_OK ||
+	    (r = ck_login_create(&login, CK_DEDICATED_IDLE, &item, 1,
+	    fail)) != CK_OK ||
+	    (r = ck_dedicated_seal_add(file, password, fail)) != CK_OK)
+		return r;
 	/* The rename that follows must not reach the disk before this. */
-	if ((r = ck_io_open_dir(dirfd, name, path, DEDICATED_RULES, &fd, NULL,
+	if ((r = ck_io_open_dir(dirfd, name, path, CK_DEDICATED_RULES, &fd, NULL,
 	    fail)) == CK_OK)
 		r = ck_io_sync(fd, path, fail);
-out:
 	ck_io_close(&fd);
-	ck_secret_wipe(&seal);
 	return r;
 }
 
-/* Open and unlock a dedicated file. */
-static ck_err
-open_unlocked(const char *path, const struct ck_secret *password,
+ck_err
+ck_dedicated_open(const char *path, const struct ck_secret *password,
     struct kc **ret, struct ck_fail *fail)
 {
 	struct kc *kc = NULL;
 	ck_err r;
 
-	if ((r = kc_open(path, DEDICATED_RULES, &kc, fail)) != CK_OK)
+	if ((r = kc_open(path, CK_DEDICATED_RULES, &kc, fail)) != CK_OK)
 		return r;
 	if ((r = kc_unlock(kc, password, fail)) == CK_LOCKED) {
 		(void)ck_fail_set(fail, r, path,
 		    "is not opened by the stored unlock password: the two do "
 		    "not belong together");
 		ck_fail_next(fail, "clankie-keys status shows where the "
-		    "unlock password lies");
+		    "unlock password lies; if the right one is lost for good: "
+		    "clankie-keys reset");
 	}
 	if (r != CK_OK) {
 		kc_close(&kc);
@@ -156,15 +149,19 @@ open_unlocked(const char *path, const struct ck_secret *password,
 	return CK_OK;
 }
 
-/* The one attribute of our items by which they were not found: version 0x100
- * does not authenticate it. */
+/* The label is the one attribute by which the item was not found; version
+ * 0x100 authenticates none. */
 static ck_err
-label_is_ours(struct kc *kc, const struct kc_record *rec, const char *label,
+is_ours(struct kc *kc, const struct kc_record *rec, const char *label,
     const char *service, const char *account, struct ck_fail *fail)
 {
 	struct kc_value v;
 	ck_err r;
 
+	if (!kc_item_is_encrypted(rec))
+		return ck_fail_set(fail, CK_DAMAGED, kc_path(kc),
+		    "holds %s / %s in the clear: it was not put there by "
+		    "clankie-keys", service, account);
 	if ((r = kc_db_value(kc_db(kc), rec, KC_ATTR_LABEL, &v,
 	    fail)) != CK_OK)
 		return r;
@@ -175,14 +172,31 @@ label_is_ours(struct kc *kc, const struct kc_record *rec, const char *label,
 	return CK_OK;
 }
 
-static ck_err
-names_are_ours(const struct ck_place *p, struct kc *kc,
-    const struct kc_record *rec, struct ck_fail *fail)
+ck_err
+ck_dedicated_item(struct kc *kc, const char *service, const char *account,
+    const char *label, struct kc_record *ret, struct ck_fail *fail)
 {
-	char label[ITEM_LABEL_SIZE];
+	ck_err r;
 
-	item_label(p, label);
-	return label_is_ours(kc, rec, label, p->service, p->account, fail);
+	r = kc_find(kc, CK_SPAN_TEXT(service), CK_SPAN_TEXT(account), ret,
+	    fail);
+	if (r == CK_ABSENT)
+		return ck_fail_set(fail, CK_DAMAGED, kc_path(kc),
+		    "has lost its item %s / %s", service, account);
+	return r != CK_OK ? r : is_ours(kc, ret, label, service, account,
+	    fail);
+}
+
+/* The credential's own item. */
+static ck_err
+find_item(const struct ck_place *p, struct kc *kc, struct kc_record *ret,
+    struct ck_fail *fail)
+{
+	char label[CK_DEDICATED_LABEL_SIZE];
+
+	ck_dedicated_label(p, label);
+	return ck_dedicated_item(kc, p->service, p->account, label, ret,
+	    fail);
 }
 
 static ck_err
@@ -193,12 +207,7 @@ read_item(const struct ck_place *p, struct kc *kc, struct ck_secret *ret,
 	struct kc_record rec;
 	ck_err r;
 
-	r = kc_find(kc, CK_SPAN_TEXT(p->service), CK_SPAN_TEXT(p->account),
-	    &rec, fail);
-	if (r == CK_ABSENT)
-		return ck_fail_set(fail, CK_DAMAGED, kc_path(kc),
-		    "has lost its item %s / %s", p->service, p->account);
-	if (r != CK_OK || (r = names_are_ours(p, kc, &rec, fail)) != CK_OK ||
+	if ((r = find_item(p, kc, &rec, fail)) != CK_OK ||
 	    (r = kc_item_secret(kc, &rec, &value, fail)) != CK_OK)
 		return r;
 	if ((r = ck_format_check(p->format, &value)) != CK_OK)
@@ -221,7 +230,7 @@ ck_dedicated_prove(const struct ck_place *p, const char *path,
 	size_t keys = 0;
 	ck_err r;
 
-	if ((r = open_unlocked(path, password, &kc, fail)) != CK_OK)
+	if ((r = ck_dedicated_open(path, password, &kc, fail)) != CK_OK)
 		return r;
 	if ((r = kc_verify(kc, &keys, fail)) != CK_OK ||
 	    (r = read_item(p, kc, &value, fail)) != CK_OK)
@@ -274,33 +283,6 @@ ck_dedicated_retire(const struct ck_place *p, int dirfd, const char *nonce,
 	return ck_io_sync(dirfd, p->dir, fail);
 }
 
-static ck_err
-find_seal_key(struct kc *kc, struct kc_record *ret, struct ck_fail *fail)
-{
-	ck_err r = kc_find(kc, CK_SPAN_TEXT(CK_OWN_SERVICE),
-	    CK_SPAN_TEXT(CK_SEAL_ACCOUNT), ret, fail);
-
-	if (r == CK_ABSENT)
-		return ck_fail_set(fail, CK_DAMAGED, kc_path(kc),
-		    "has lost its seal key");
-	if (r != CK_OK)
-		return r;
-	/* It was made without a label, which gives it its service's name. */
-	return label_is_ours(kc, ret, CK_OWN_SERVICE, CK_OWN_SERVICE,
-	    CK_SEAL_ACCOUNT, fail);
-}
-
-static ck_err
-read_seal_key(struct kc *kc, struct ck_secret *ret, struct ck_fail *fail)
-{
-	struct kc_record rec;
-	ck_err r;
-
-	if ((r = find_seal_key(kc, &rec, fail)) != CK_OK)
-		return r;
-	return kc_item_secret(kc, &rec, ret, fail);
-}
-
 ck_err
 ck_dedicated_read_both(const struct ck_place *p,
     const struct ck_secret *password, struct ck_secret *ret_value,
@@ -310,12 +292,13 @@ ck_dedicated_read_both(const struct ck_place *p,
 	struct kc *kc = NULL;
 	ck_err r;
 
-	if ((r = open_unlocked(p->keychain, password, &kc, fail)) != CK_OK)
+	if ((r = ck_dedicated_open(p->keychain, password, &kc, fail)) != CK_OK)
 		return r;
 	if (ret_value != NULL &&
 	    (r = read_item(p, kc, &value, fail)) != CK_OK)
 		goto out;
-	if (ret_key != NULL && (r = read_seal_key(kc, &key, fail)) != CK_OK)
+	if (ret_key != NULL &&
+	    (r = ck_dedicated_seal_read(kc, &key, fail)) != CK_OK)
 		goto out;
 	if (ret_value != NULL)
 		ck_secret_move(ret_value, &value);
@@ -342,15 +325,10 @@ ck_dedicated_names(const struct ck_place *p, struct ck_fail *fail)
 	struct kc *kc = NULL;
 	ck_err r;
 
-	if ((r = kc_open(p->keychain, DEDICATED_RULES, &kc, fail)) != CK_OK)
+	if ((r = kc_open(p->keychain, CK_DEDICATED_RULES, &kc, fail)) != CK_OK)
 		return r;
-	r = kc_find(kc, CK_SPAN_TEXT(p->service), CK_SPAN_TEXT(p->account),
-	    &rec, fail);
-	if (r == CK_ABSENT)
-		r = ck_fail_set(fail, CK_DAMAGED, kc_path(kc),
-		    "has lost its item %s / %s", p->service, p->account);
-	if (r == CK_OK && (r = names_are_ours(p, kc, &rec, fail)) == CK_OK)
-		r = find_seal_key(kc, &rec, fail);
+	if ((r = find_item(p, kc, &rec, fail)) == CK_OK)
+		r = ck_dedicated_seal_find(kc, &rec, fail);
 	kc_close(&kc);
 	return r;
 }
@@ -362,7 +340,7 @@ ck_dedicated_relock(const struct ck_place *p,
 	struct kc *kc = NULL;
 	ck_err r;
 
-	if ((r = kc_open_write(p->keychain, DEDICATED_RULES, CK_WAIT_MS, &kc,
+	if ((r = kc_open_write(p->keychain, CK_DEDICATED_RULES, CK_WAIT_MS, &kc,
 	    fail)) != CK_OK)
 		return r;
 	if ((r = kc_unlock(kc, password, fail)) == CK_OK &&

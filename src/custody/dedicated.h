@@ -7,14 +7,25 @@
 #include "base/err.h"
 #include "base/secret.h"
 #include "custody/place.h"
+#include "custody/unlock_place.h"
 
 /* Size of a fingerprint's text, NUL included: 64 hex digits. */
 #define CK_FINGERPRINT_SIZE 65
+
+/* The label of a credential's item: this and the credential's name. */
+#define CK_ITEM_LABEL "clankie-keys: "
 
 /* These and the journal's nonce: directories of ours beside the final one, for
  * a keychain that is being made, and for one that is on its way out. */
 #define CK_SCRATCH_PREFIX "scratch-"
 #define CK_RESTORED_PREFIX "restored-"
+/* The same for what a reset keeps aside. */
+#define CK_LOST_PREFIX "lost-"
+
+/* The label that the item of p's credential has. */
+#define CK_DEDICATED_LABEL_SIZE 128
+void ck_dedicated_label(const struct ck_place *p,
+    char ret[CK_DEDICATED_LABEL_SIZE]);
 
 /*
  * Build DIR/scratch-NONCE/operator.keychain-db with the value and a fresh
@@ -46,6 +57,11 @@ CK_MUST_USE ck_err ck_dedicated_scratch(const struct ck_place *p,
 CK_MUST_USE ck_err ck_dedicated_renew(const struct ck_place *p, int dirfd,
     const char *nonce, const struct ck_secret *old,
     const struct ck_secret *next, struct ck_fail *fail);
+
+/* What a killed writer left beside the installed keychain goes; the name that
+ * it may have given a new file becomes durable.  Under the custody lock. */
+CK_MUST_USE ck_err ck_dedicated_tidy(const struct ck_place *p,
+    struct ck_fail *fail);
 
 /* The installed directory holds the keychain and what its writers put beside
  * it, and can go with it.  CK_UNSUPPORTED names what else is there. */
@@ -98,6 +114,11 @@ CK_MUST_USE ck_err ck_dedicated_read_both(const struct ck_place *p,
 CK_MUST_USE ck_err ck_dedicated_look(const struct ck_place *p,
     struct ck_secret *ret_password, struct ck_secret *ret_value,
     struct ck_secret *ret_key, struct ck_fail *fail);
+/* The same with the anchor that was read with the password. */
+CK_MUST_USE ck_err ck_dedicated_look_at(const struct ck_place *p,
+    struct ck_secret *ret_password, struct ck_secret *ret_value,
+    struct ck_secret *ret_key, struct ck_anchor *ret_anchor,
+    struct ck_fail *fail);
 
 /*
  * What can be said without a password: both items are there and bear the

@@ -12,10 +12,13 @@
 /* How often others may come between two looks of ours. */
 #define LOOKS_MAX 32
 
-/* The passwords that were stored at one look. */
+/* What was stored at one look. */
 struct stored {
 	struct ck_secret now, pending;
+	struct ck_anchor anchor;
 };
+
+#define STORED_INIT { CK_SECRET_INIT, CK_SECRET_INIT, { 0, "" } }
 
 static void
 stored_wipe(struct stored *s)
@@ -33,14 +36,15 @@ same(const struct ck_secret *a, const struct ck_secret *b)
 }
 
 static ck_err
-password_of(const struct ck_place *p, struct ck_secret *ret,
+password_of(const struct ck_place *p, struct stored *ret,
     struct ck_fail *fail)
 {
-	ck_err r = ck_unlock_place_get(p, ret, fail);
+	ck_err r = ck_unlock_place_read(p, &ret->now, &ret->anchor, fail);
 
 	if (r == CK_NOSTORE)
-		ck_fail_next(fail, "without it the dedicated keychain %s "
-		    "cannot be opened", p->keychain);
+		ck_fail_next(fail, "put it back: without it the dedicated "
+		    "keychain cannot be opened.  If it is lost for good: "
+		    "clankie-keys reset");
 	return r;
 }
 
@@ -54,7 +58,7 @@ look_once(const struct ck_place *p, struct stored *s,
 	ck_err r, pending;
 
 	*ret_used = NULL;
-	if ((r = password_of(p, &s->now, fail)) != CK_OK)
+	if ((r = password_of(p, s, fail)) != CK_OK)
 		return r;
 	*ret_used = &s->now;
 	r = ck_dedicated_read_both(p, &s->now, ret_value, ret_key, fail);
@@ -75,12 +79,12 @@ look_once(const struct ck_place *p, struct stored *s,
 }
 
 ck_err
-ck_dedicated_look(const struct ck_place *p, struct ck_secret *ret_password,
-    struct ck_secret *ret_value, struct ck_secret *ret_key,
+ck_dedicated_look_at(const struct ck_place *p,
+    struct ck_secret *ret_password, struct ck_secret *ret_value,
+    struct ck_secret *ret_key, struct ck_anchor *ret_anchor,
     struct ck_fail *fail)
 {
-	struct stored before = { CK_SECRET_INIT, CK_SECRET_INIT };
-	struct stored s = { CK_SECRET_INIT, CK_SECRET_INIT };
+	struct stored before = STORED_INIT, s = STORED_INIT;
 	struct ck_secret *used = NULL;
 	ck_err r = CK_LOCKED;
 
@@ -92,11 +96,22 @@ ck_dedicated_look(const struct ck_place *p, struct ck_secret *ret_password,
 			break;
 		stored_wipe(&before);
 		before = s;
-		s = (struct stored){ CK_SECRET_INIT, CK_SECRET_INIT };
+		s = (struct stored)STORED_INIT;
 	}
 	if (r == CK_OK && ret_password != NULL)
 		ck_secret_move(ret_password, used);
+	if (r == CK_OK && ret_anchor != NULL)
+		*ret_anchor = s.anchor;
 	stored_wipe(&s);
 	stored_wipe(&before);
 	return r;
+}
+
+ck_err
+ck_dedicated_look(const struct ck_place *p, struct ck_secret *ret_password,
+    struct ck_secret *ret_value, struct ck_secret *ret_key,
+    struct ck_fail *fail)
+{
+	return ck_dedicated_look_at(p, ret_password, ret_value, ret_key, NULL,
+	    fail);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A new dedicated keychain for the old one's items; see dedicated.h. */
-#include "custody/dedicated.h"
+#include "custody/dedicated_int.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -26,6 +26,25 @@ sync_dir(int dirfd, const char *name, const char *path, struct ck_fail *fail)
 	return r;
 }
 
+/* What the engine calls a file on its way to the keychain's name. */
+#define LEFT CK_KEYCHAIN_FILE CK_IO_TEMP_APPLE
+
+ck_err
+ck_dedicated_tidy(const struct ck_place *p, struct ck_fail *fail)
+{
+	const char *path = p->operator_dir;
+	int fd = -1;
+	ck_err r;
+
+	if ((r = ck_io_open_dir(AT_FDCWD, path, path, CK_IO_OWNER, &fd, NULL,
+	    fail)) != CK_OK)
+		return r;
+	if ((r = ck_io_sweep(fd, LEFT, path, fail)) == CK_OK)
+		r = ck_io_sync(fd, path, fail);
+	ck_io_close(&fd);
+	return r;
+}
+
 ck_err
 ck_dedicated_renew(const struct ck_place *p, int dirfd, const char *nonce,
     const struct ck_secret *old, const struct ck_secret *next,
@@ -44,7 +63,8 @@ ck_dedicated_renew(const struct ck_place *p, int dirfd, const char *nonce,
 	if ((r = ck_io_make_dir(dirfd, ck_path_base(path), path, 0700,
 	    fail)) != CK_OK ||
 	    (r = ck_login_renew(&from, &to, CK_DEDICATED_IDLE,
-	    fail)) != CK_OK)
+	    fail)) != CK_OK ||
+	    (r = ck_dedicated_seal_rebind(file, next, fail)) != CK_OK)
 		return r;
 	return sync_dir(dirfd, ck_path_base(path), path, fail);
 }
@@ -59,7 +79,7 @@ is_writers(const char *name)
 	kc_lock_name(CK_KEYCHAIN_FILE, lock);
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
 	    strcmp(name, CK_KEYCHAIN_FILE) == 0 || strcmp(name, lock) == 0 ||
-	    ck_io_is_left(name, CK_KEYCHAIN_FILE CK_IO_TEMP_APPLE);
+	    ck_io_is_left(name, LEFT);
 }
 
 ck_err

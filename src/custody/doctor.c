@@ -107,9 +107,8 @@ option(struct ck_buf *b, const char *name, const char *value)
 	ck_doctor_quote(b, value);
 }
 
-/* What one of our own commands has to be told here. */
-static void
-options(const struct ck_place *p, bool password, struct ck_buf *b)
+void
+ck_doctor_options(const struct ck_place *p, bool password, struct ck_buf *b)
 {
 	char usual[CK_PATH_MAX], broker[CK_PATH_MAX + 16];
 	bool keychain = p->broker_kind == CK_KIND_LOGIN_KEYCHAIN;
@@ -239,7 +238,7 @@ about_custody(const struct ck_place *p, char what, struct ck_buf *b)
 		return others_listed(p, b);
 	case 'o':
 	case 'w':
-		options(p, what == 'w', b);
+		ck_doctor_options(p, what == 'w', b);
 		return true;
 	case 'K':
 		name = p->keychain;

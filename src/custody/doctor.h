@@ -48,5 +48,9 @@ void ck_doctor_done(struct ck_doctor *d);
 /* text as one word of sh(1): as it is when nothing in it is special, else in
  * single quotes.  Never has a backslash of its own. */
 void ck_doctor_quote(struct ck_buf *b, const char *text);
+/* The options, each behind a space, that a command of ours has to be given
+ * here; with password also the one where a keychain is the broker. */
+void ck_doctor_options(const struct ck_place *p, bool password,
+    struct ck_buf *b);
 
 #endif

@@ -25,8 +25,12 @@ enum {
 
 #define KEYS "clankie-keys "
 #define REPAIR KEYS "check%c --repair%w"
+#define REBUILD KEYS "doctor%c --rebuild --confirm%w"
+#define LOOK "look at what it would write first, without --confirm; custody.db " \
+    "from a backup of this day would keep the event log too"
 #define COMPARE "; clankie-keys check then finds neither unlock-wrong nor " \
-    "generation-behind"
+    "generation-behind.  Without one clankie-keys reset gives the credential " \
+    "up and makes a new one"
 
 typedef void choose(const struct ck_case *c, struct ck_cure *cure);
 
@@ -250,24 +254,16 @@ static const struct row {
 	    "read the bearer" }, NULL },
 	[CK_F_STALE_INDEX] = { AT_REPAIR, { REPAIR, NULL }, NULL },
 	[CK_F_REMAINING_SECRETS] = { AT_LAST, { NULL, NULL }, NULL },
-	[CK_F_RECORDS_MISSING] = { AT_RECORDS, {
-	    "cp -p BACKUP %R && chmod 0600 %R",
-	    "BACKUP is this file from a backup of this day" COMPARE }, NULL },
-	[CK_F_RECORDS_DAMAGED] = { AT_RECORDS, {
-	    "mv %R %A && cp -p BACKUP %R && chmod 0600 %R",
-	    "BACKUP is this file from a backup of this day" COMPARE }, NULL },
+	[CK_F_RECORDS_MISSING] = { AT_RECORDS, { REBUILD, LOOK }, NULL },
+	[CK_F_RECORDS_DAMAGED] = { AT_RECORDS, { REBUILD, LOOK }, NULL },
 	[CK_F_RECORDS_UNREADABLE] = { AT_RECORDS, { NULL, NULL }, records },
-	[CK_F_EVENT_CHAIN] = { AT_RECORDS, {
-	    "mv %R %A && cp -p BACKUP %R && chmod 0600 %R",
-	    "BACKUP is this file from a backup of this day" COMPARE }, NULL },
-	[CK_F_SEAL_BROKEN] = { AT_RECORDS, {
-	    "mv %R %A && cp -p BACKUP %R && chmod 0600 %R",
-	    "BACKUP is this file from a backup of this day" COMPARE }, NULL },
-	[CK_F_GENERATION_BEHIND] = { AT_RECORDS, { NULL, NULL }, NULL },
+	[CK_F_EVENT_CHAIN] = { AT_RECORDS, { REBUILD, LOOK }, NULL },
+	[CK_F_SEAL_BROKEN] = { AT_RECORDS, { REBUILD, LOOK }, NULL },
+	[CK_F_GENERATION_BEHIND] = { AT_RECORDS, { REBUILD,
+	    "only if %R is the older of the two (ls -l); if it is %K, put the "
+	    "newer keychain back instead" }, NULL },
 	[CK_F_JOURNAL_OPEN] = { AT_JOURNAL, { NULL, NULL }, journal },
-	[CK_F_PRECEDENCE] = { AT_RECORDS, {
-	    "mv %R %A && cp -p BACKUP %R && chmod 0600 %R",
-	    "BACKUP is this file from a backup of this day" COMPARE }, NULL },
+	[CK_F_PRECEDENCE] = { AT_RECORDS, { REBUILD, LOOK }, NULL },
 	[CK_F_PRINCIPAL_UNKNOWN] = { AT_LAST, { NULL, NULL }, NULL },
 	[CK_F_PRINCIPAL_NOT_HONOURING] = { AT_LAST, { NULL,
 	    "leave %P out of use, or put a version of it in place that asks "

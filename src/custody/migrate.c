@@ -7,9 +7,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/bytes.h"
 #include "base/io.h"
 #include "custody/migrate_int.h"
 #include "custody/rules.h"
+#include "custody/seal.h"
 #include "store/login.h"
 
 static void
@@ -30,6 +32,7 @@ run_init(struct ck_migrate_run *run, struct ck_place *p,
 static void
 run_done(struct ck_migrate_run *run)
 {
+	ck_secret_wipe(&run->key);
 	ck_secret_wipe(&run->password);
 	ck_preflight_done(&run->pf);
 	ck_view_close(&run->v);
@@ -43,16 +46,16 @@ all_done(const struct ck_view *v)
 	return !v->journal_open && ck_view_is_dedicated(v);
 }
 
-/* The dedicated keychain of this version holds one credential. */
+/* One item has one name. */
 static ck_err
 not_another(const struct ck_view *v, const struct ck_place *p,
     struct ck_fail *fail)
 {
-	if (v->known || v->rec == NULL || !v->dedicated)
+	if (v->known || !v->item)
 		return CK_OK;
-	return ck_fail_set(fail, CK_UNSUPPORTED, p->keychain,
-	    "holds another credential, and one is all that this version "
-	    "keeps there, so %s stays where it is", p->credential);
+	return ck_fail_set(fail, CK_REFUSED, p->keychain,
+	    "has an item %s / %s already, or one that is called %s",
+	    p->service, p->account, p->credential);
 }
 
 /* Every reader asks for the operator's bearer by its own name. */
@@ -60,6 +63,10 @@ static ck_err
 named_rightly(const struct ck_view *v, const struct ck_place *p,
     struct ck_fail *fail)
 {
+	if (strcmp(p->service, CK_OWN_SERVICE) == 0)
+		return ck_fail_set(fail, CK_USAGE, p->credential,
+		    "cannot be an item of the service %s, which is for our "
+		    "own", CK_OWN_SERVICE);
 	if (v->known || p->format != CK_FORMAT_OPERATOR_BEARER ||
 	    strcmp(p->credential, CK_OPERATOR_NAME) == 0)
 		return CK_OK;
@@ -86,13 +93,22 @@ preflight(struct ck_migrate_run *run, struct ck_fail *fail)
 		memcpy(run->nonce, run->v.journal.nonce, sizeof(run->nonce));
 	if ((r = ck_preflight_places(p, fail)) != CK_OK)
 		return r;
-	/* Once the new keychain has its name the broker may be empty. */
-	if (run->v.dedicated)
+	/* Once the item is where it belongs the broker may be empty. */
+	run->in_place = run->v.dedicated && ck_view_is_dedicated(&run->v);
+	run->joins = run->v.dedicated && !run->in_place;
+	if (run->in_place)
 		return CK_OK;
+	/* Somebody else's row is not taken for a migration that began. */
+	if (run->resumed && !run->v.dedicated &&
+	    (r = ck_preflight_orphan(p, &run->v, fail)) != CK_OK)
+		return r;
+	if (run->joins && (r = ck_migrate_may_join(run, fail)) != CK_OK)
+		return r;
 	if ((r = ck_preflight_clankie(p, &run->v, run->how->honours, &run->pf,
 	    fail)) != CK_OK)
 		return r;
-	if (!run->resumed && (r = ck_preflight_password(p, fail)) != CK_OK)
+	if (!run->resumed && !run->joins &&
+	    (r = ck_preflight_password(p, fail)) != CK_OK)
 		return r;
 	return ck_preflight_copies(p, run->how->checkouts,
 	    run->how->ncheckouts, &run->pf, fail);
@@ -158,22 +174,73 @@ take_locks(struct ck_migrate_run *run, struct ck_fail *fail)
 	return preflight(run, fail);
 }
 
+struct unasked {
+	const struct ck_migrate_how *how;
+	struct ck_buf names;
+};
+
+static ck_err
+name_one(void *arg, const struct ck_rec_principal *who)
+{
+	struct unasked *u = arg;
+
+	if (strcmp(who->honours, "yes") != 0 &&
+	    !(u->how->honours && ck_migrate_promised(who->id)))
+		ck_buf_format(&u->names, "%s%s", u->names.n == 0 ? "" : ", ",
+		    who->id);
+	return CK_OK;
+}
+
+/* Who may go on looking in the broker, said before anything moves. */
+static ck_err
+name_unasked(struct ck_migrate_run *run, struct ck_fail *fail)
+{
+	struct unasked u = { run->how, CK_BUF_INIT };
+	const uint8_t end = 0;
+	ck_err r;
+
+	if (run->how->unasked == NULL || run->v.rec == NULL)
+		return CK_OK;
+	r = ck_records_principal_each(run->v.rec, name_one, &u, fail);
+	if (r == CK_OK && u.names.n > 0) {
+		ck_buf_bytes(&u.names, &end, 1);
+		if (ck_buf_ok(&u.names) == CK_OK)
+			run->how->unasked(run->how->arg,
+			    (const char *)u.names.p);
+		else
+			r = ck_fail_set(fail, CK_NOMEM, NULL, "no memory");
+	}
+	ck_buf_free(&u.names);
+	return r;
+}
+
 /* Steps 1 to 4: until the file has its name, a failure is taken back. */
 static ck_err
 move_in(struct ck_migrate_run *run, struct ck_fail *fail)
 {
+	struct ck_secret value = CK_SECRET_INIT, key = CK_SECRET_INIT;
 	ck_err r;
 
-	if ((r = ck_migrate_begin(run, fail)) != CK_OK)
+	/* What an interrupted run left is gone on with only when seal and
+	 * anchor show that it was one of ours. */
+	if (run->in_place && (r = ck_seal_open(run->p, run->v.rec,
+	    &run->password, &value, &key, fail)) != CK_OK)
 		goto out;
-	if (run->v.dedicated)
-		r = ck_unlock_place_get(run->p, &run->password, fail);
+	if ((r = ck_migrate_begin(run, fail)) != CK_OK ||
+	    (r = name_unasked(run, fail)) != CK_OK)
+		goto out;
+	if (run->in_place)
+		r = ck_dedicated_tidy(run->p, fail);
+	else if (run->joins)
+		r = ck_migrate_join(run, fail);
 	else if ((r = ck_migrate_password(run, fail)) == CK_OK)
 		r = ck_migrate_build(run, fail);
 	if (r == CK_OK)
 		r = ck_migrate_install(run, fail);
 out:
-	if (r != CK_OK && !run->v.dedicated)
+	ck_secret_wipe(&value);
+	ck_secret_wipe(&key);
+	if (r != CK_OK && !run->in_place)
 		ck_migrate_undo(run);
 	return r;
 }
@@ -188,21 +255,25 @@ carry_out(struct ck_migrate_run *run, struct ck_fail *fail)
 	    (r = ck_migrate_erase(run, fail)) == CK_OK &&
 	    (r = ck_migrate_finish(run, fail)) == CK_OK)
 		return CK_OK;
-	if (run->v.dedicated && fail != NULL && fail->next[0] == '\0')
+	if (run->in_place && fail != NULL && fail->next[0] == '\0')
 		ck_fail_next(fail, "clankie-keys migrate again finishes what "
 		    "was begun; the credential can be read meanwhile");
 	return r;
 }
 
-/* The dedicated keychain, as far as it can be judged with what is at hand. */
+/* The dedicated keychain, as far as it can be judged with what is at hand.
+ * *ret_proved: the records were found to be ours. */
 static ck_err
-keychain_sound(struct ck_migrate_run *run, struct ck_fail *fail)
+keychain_sound(struct ck_migrate_run *run, bool *ret_proved,
+    struct ck_fail *fail)
 {
 	struct ck_place *p = run->p;
 	const struct ck_login login = { p->keychain, NULL, CK_WAIT_MS };
+	struct ck_secret value = CK_SECRET_INIT, key = CK_SECRET_INIT;
 	struct ck_login_status st;
 	ck_err r;
 
+	*ret_proved = false;
 	if (!run->v.dedicated) {
 		(void)ck_fail_set(fail, CK_NOSTORE, p->keychain,
 		    "the records say the credential is here, but the file is "
@@ -213,29 +284,41 @@ keychain_sound(struct ck_migrate_run *run, struct ck_fail *fail)
 	if (p->broker_kind == CK_KIND_LOGIN_KEYCHAIN &&
 	    p->login_password == NULL)
 		return ck_login_status(&login, &st, fail);
-	if ((r = ck_dedicated_look(p, &run->password, NULL, NULL,
-	    fail)) != CK_OK)
+	r = ck_seal_open(p, run->v.rec, &run->password, &value, &key, fail);
+	ck_secret_wipe(&value);
+	ck_secret_wipe(&key);
+	if (r != CK_OK)
 		return r;
+	*ret_proved = true;
 	return ck_dedicated_prove(p, p->keychain, &run->password, NULL, fail);
 }
 
 /* "Already done" is said only of something that is still so; rules that were
- * lost or edited are written again. */
+ * lost or edited are written again, from records that are ours. */
 static ck_err
 still_sound(struct ck_migrate_run *run, struct ck_fail *fail)
 {
 	struct ck_place *p = run->p;
-	bool match = false;
+	const char *differs = NULL;
+	bool proved = false;
 	int lock = -1;
 	ck_err r;
 
-	if ((r = keychain_sound(run, fail)) != CK_OK)
+	if ((r = keychain_sound(run, &proved, fail)) != CK_OK)
 		return r;
-	if (ck_rules_match(p, run->v.dirfd, run->v.rec, &match,
-	    NULL) == CK_OK && match)
+	if (ck_rules_match(p, run->v.dirfd, run->v.rec, &differs,
+	    NULL) == CK_OK && differs == NULL)
 		return CK_OK;
 	if (run->how->dry_run)
 		return CK_OK;
+	if (!proved) {
+		(void)ck_fail_set(fail, CK_LOCKED, p->rules,
+		    "is not what the records give, which cannot be proved "
+		    "without the password of %.400s", p->broker);
+		ck_fail_next(fail, "clankie-keys rules --write "
+		    "--login-password-fd N");
+		return CK_LOCKED;
+	}
 	if ((r = ck_place_lock(p, run->v.dirfd, &lock, fail)) != CK_OK)
 		return r;
 	r = ck_rules_write(p, run->v.dirfd, run->v.rec, fail);
@@ -332,11 +415,14 @@ ck_migrate(struct ck_place *p, const struct ck_migrate_how *how,
 	if ((r = ck_preflight_context(p, CK_MIGRATE_OPERATION, fail)) != CK_OK ||
 	    (r = ck_preflight_selftest(fail)) != CK_OK ||
 	    (r = ck_view_open(p, CK_REC_READ, &run.v, fail)) != CK_OK ||
-	    (r = not_another(&run.v, p, fail)) != CK_OK ||
-	    (r = named_rightly(&run.v, p, fail)) != CK_OK)
+	    (r = named_rightly(&run.v, p, fail)) != CK_OK ||
+	    (r = not_another(&run.v, p, fail)) != CK_OK)
 		goto out;
 	if (!all_done(&run.v) && (r = preflight(&run, fail)) != CK_OK &&
 	    (r = look_again(&run, r, fail)) != CK_OK)
+		goto out;
+	if (!all_done(&run.v) && how->dry_run &&
+	    (r = name_unasked(&run, fail)) != CK_OK)
 		goto out;
 	if (!all_done(&run.v) && !how->dry_run) {
 		if ((r = take_locks(&run, fail)) != CK_OK)

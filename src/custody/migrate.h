@@ -18,6 +18,10 @@ struct ck_migrate_how {
 	bool honours;                    /* the installed Clankie asks the records */
 	const char *const *checkouts;    /* canonical directories */
 	size_t ncheckouts;
+	/* Told, before anything moves, the readers and writers that are not
+	 * known to ask the records, names with commas between; may be NULL. */
+	void (*unasked)(void *arg, const char *names);
+	void *arg;
 };
 
 enum ck_migrate_end {

@@ -31,6 +31,7 @@ struct ck_migrate_run {
 	struct ck_preflight pf;
 	struct ck_broker_lock broker_lock;
 	struct ck_secret password;
+	struct ck_secret key;           /* the seal key; when it joins */
 	char nonce[33];
 	int lockfd;
 	bool made_dir;
@@ -38,6 +39,8 @@ struct ck_migrate_run {
 	bool made_password;
 	bool made_unlock_dir[2];        /* the configuration's, and ours in it */
 	bool resumed;
+	bool in_place;                  /* the item is in the final file */
+	bool joins;                     /* other credentials are in that file */
 	int64_t broker_id;
 };
 
@@ -49,6 +52,9 @@ CK_MUST_USE ck_err ck_migrate_password(struct ck_migrate_run *run,
     struct ck_fail *fail);
 CK_MUST_USE ck_err ck_migrate_build(struct ck_migrate_run *run,
     struct ck_fail *fail);
+/* In the place of the two before, into a keychain that has its name. */
+CK_MUST_USE ck_err ck_migrate_join(struct ck_migrate_run *run,
+    struct ck_fail *fail);
 CK_MUST_USE ck_err ck_migrate_install(struct ck_migrate_run *run,
     struct ck_fail *fail);
 CK_MUST_USE ck_err ck_migrate_rules(struct ck_migrate_run *run,
@@ -56,6 +62,16 @@ CK_MUST_USE ck_err ck_migrate_rules(struct ck_migrate_run *run,
 CK_MUST_USE ck_err ck_migrate_erase(struct ck_migrate_run *run,
     struct ck_fail *fail);
 CK_MUST_USE ck_err ck_migrate_finish(struct ck_migrate_run *run,
+    struct ck_fail *fail);
+
+/* Is this one of Clankie's own places, for which "the service honours the
+ * records" speaks? */
+bool ck_migrate_promised(const char *principal);
+
+/* Could it join, as far as is known beforehand?  Password and seal key go to
+ * run.  CK_UNSUPPORTED: the unlock password lies beside another broker.
+ * CK_DAMAGED: records and keychain do not fit. */
+CK_MUST_USE ck_err ck_migrate_may_join(struct ck_migrate_run *run,
     struct ck_fail *fail);
 
 /* Remember which directories storing the unlock password is going to make. */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "custody/anchor.h"
 #include "custody/rules.h"
 #include "custody/seal.h"
 #include "store/unlock.h"
@@ -47,7 +48,9 @@ begin_rows(struct ck_migrate_run *run, struct ck_fail *fail)
 	    run->broker_id, fail)) != CK_OK ||
 	    (r = ck_records_journal_open(rec, &j, fail)) != CK_OK)
 		return r;
-	return ck_records_event(rec, "migrate-begun", p->broker, fail);
+	r = ck_records_event(rec, "migrate-begun", p->broker, fail);
+	return r == CK_OK && run->joins ?
+	    ck_seal_write_key(rec, &run->key, fail) : r;
 }
 
 /* Step 1, end: the journal row, without which nothing is touched. */
@@ -120,18 +123,29 @@ ck_migrate_build(struct ck_migrate_run *run, struct ck_fail *fail)
 	    fail);
 }
 
+static const char *const promised[] = {
+	"service-startup", "authenticator", "dormant-body", "launcher", "tui",
+	"cli", "headless", "rotation"
+};
+#define PROMISED (sizeof(promised) / sizeof(promised[0]))
+
+bool
+ck_migrate_promised(const char *principal)
+{
+	for (size_t i = 0; i < PROMISED; i++)
+		if (strcmp(promised[i], principal) == 0)
+			return true;
+	return false;
+}
+
 static ck_err
 honour(struct ck_records *rec, struct ck_fail *fail)
 {
-	static const char *const places[] = {
-		"service-startup", "authenticator", "dormant-body",
-		"launcher", "tui", "cli", "headless", "rotation"
-	};
 	ck_err r = CK_OK;
 
-	for (size_t i = 0; r == CK_OK &&
-	    i < sizeof(places) / sizeof(places[0]); i++)
-		r = ck_records_principal_honours(rec, places[i], "yes", fail);
+	for (size_t i = 0; r == CK_OK && i < PROMISED; i++)
+		r = ck_records_principal_honours(rec, promised[i], "yes",
+		    fail);
 	return r;
 }
 
@@ -206,26 +220,29 @@ ck_migrate_install(struct ck_migrate_run *run, struct ck_fail *fail)
 	struct ck_records *rec = run->v.rec;
 	ck_err r;
 
-	if (!run->v.dedicated) {
+	if (!run->in_place) {
 		r = ck_dedicated_install(run->p, run->v.dirfd, run->nonce,
 		    fail);
 		/* It may have its name although the disk did not confirm it:
 		 * then nothing is taken back any more. */
-		if (r == CK_OK || ck_place_dedicated(run->p,
-		    &run->v.dedicated, NULL) != CK_OK)
-			run->v.dedicated = true;
+		if (r == CK_OK || ck_place_dedicated(run->p, &run->in_place,
+		    NULL) != CK_OK)
+			run->in_place = true;
 		if (r != CK_OK)
 			return r;
 	}
-	/* An interrupted run came as far as this transaction. */
-	if (run->v.known && run->v.row.state == CK_STATE_DEDICATED)
-		return CK_OK;
-	if ((r = ck_records_begin(rec, fail)) != CK_OK)
-		return r;
-	if ((r = installed_rows(run, fail)) == CK_OK)
-		return ck_records_commit(rec, fail);
-	ck_records_rollback(rec);
-	return r;
+	/* An interrupted run may have come as far as this transaction. */
+	if (!run->v.known || run->v.row.state != CK_STATE_DEDICATED) {
+		if ((r = ck_records_begin(rec, fail)) != CK_OK)
+			return r;
+		if ((r = installed_rows(run, fail)) != CK_OK) {
+			ck_records_rollback(rec);
+			return r;
+		}
+		if ((r = ck_records_commit(rec, fail)) != CK_OK)
+			return r;
+	}
+	return ck_anchor_write(run->p, rec, &run->password, 0, fail);
 }
 
 /* The keychain has its name: a step is a change of sealed records. */
@@ -327,19 +344,19 @@ ck_err
 ck_migrate_finish(struct ck_migrate_run *run, struct ck_fail *fail)
 {
 	struct ck_place *p = run->p;
+	const char *differs = NULL;
 	struct ck_rec_credential row;
 	char detail[128];
-	bool match = false;
 	ck_err r;
 
 	if ((r = ck_dedicated_prove(p, p->keychain, &run->password, NULL,
 	    fail)) != CK_OK)
 		return r;
-	if ((r = ck_rules_match(p, run->v.dirfd, run->v.rec, &match,
+	if ((r = ck_rules_match(p, run->v.dirfd, run->v.rec, &differs,
 	    fail)) != CK_OK)
 		return r;
-	if (!match)
-		return ck_fail_set(fail, CK_CHANGED, p->rules,
+	if (differs != NULL)
+		return ck_fail_set(fail, CK_CHANGED, differs,
 		    "is not what the records give");
 	if ((r = ck_records_credential_get(run->v.rec, p->credential, &row,
 	    fail)) != CK_OK)

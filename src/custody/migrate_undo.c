@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "custody/seal.h"
 
 /* The directories that unlock.json needs, outermost first. */
 static void
@@ -71,6 +72,8 @@ undo_rows(struct ck_migrate_run *run)
 		    NULL) == CK_OK &&
 		    ck_records_event(rec, "migrate-undone", run->p->broker,
 		    NULL) == CK_OK &&
+		    (!run->joins || ck_seal_write_key(rec, &run->key,
+		    NULL) == CK_OK) &&
 		    ck_records_commit(rec, NULL) == CK_OK)
 			return;
 	}
@@ -82,6 +85,7 @@ void
 ck_migrate_undo(struct ck_migrate_run *run)
 {
 	struct ck_place *p = run->p;
+	bool there = true;
 	ck_err r;
 
 	if (run->nonce[0] != '\0' &&
@@ -92,7 +96,10 @@ ck_migrate_undo(struct ck_migrate_run *run)
 	 * open journal that says so. */
 	if (run->resumed)
 		return;
-	if (run->made_password && run->password.p != NULL) {
+	/* Looking needs no lock, so that a lock that kept us from storing the
+	 * password does not keep us from going back. */
+	if (run->made_password && run->password.p != NULL &&
+	    (ck_unlock_place_exists(p, &there, NULL) != CK_OK || there)) {
 		r = ck_unlock_place_remove(p, &run->password, NULL);
 		/* With the journal open the next run uses it. */
 		if (r != CK_OK && r != CK_NOSTORE && r != CK_ABSENT)

@@ -2,6 +2,7 @@
 /* The pending unlock password in both kinds of broker; see pending.h. */
 #include "custody/pending.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "custody/broker.h"
@@ -127,7 +128,7 @@ ck_pending_put(const struct ck_place *p, const struct ck_secret *password,
 /* One replacement of the file: the old password goes with the word pending. */
 static ck_err
 file_promote(const struct ck_place *p, const struct ck_secret *password,
-    struct ck_fail *fail)
+    const char *signature, struct ck_fail *fail)
 {
 	struct ck_unlock u = CK_UNLOCK_INIT;
 	ck_err r;
@@ -140,6 +141,7 @@ file_promote(const struct ck_place *p, const struct ck_secret *password,
 	ck_secret_move(&u.password, &u.pending_password);
 	memcpy(u.keychain, u.pending_keychain, sizeof(u.keychain));
 	memset(u.pending_keychain, 0, sizeof(u.pending_keychain));
+	(void)snprintf(u.signature, sizeof(u.signature), "%s", signature);
 	if (!ck_secret_equal(&u.password, password))
 		r = ck_fail_set(fail, CK_CHANGED, p->unlock,
 		    "holds another pending unlock password");
@@ -153,35 +155,44 @@ out:
 /* Two changes of the keychain: while both items are there they are equal. */
 static ck_err
 item_promote(const struct ck_place *p, const struct ck_secret *password,
-    struct ck_fail *fail)
+    const char *signature, struct ck_fail *fail)
 {
 	const struct ck_login login = as_login(p);
-	const struct ck_login_item item = { CK_OWN_SERVICE,
-	    CK_UNLOCK_ACCOUNT, NULL, password };
-	struct ck_secret now = CK_SECRET_INIT;
+	struct ck_secret now = CK_SECRET_INIT, pending = CK_SECRET_INIT;
+	struct ck_anchor anchor;
 	ck_err r;
 
-	if ((r = ck_unlock_place_get(p, &now, fail)) != CK_OK)
-		return r;
-	if (!ck_secret_equal(&now, password))
-		r = ck_login_update(&login, &item, &now, fail);
+	r = ck_pending_get(p, &pending, fail);
+	if (r == CK_NOSTORE)
+		return CK_OK;
+	if (r != CK_OK || (r = ck_unlock_place_read(p, &now, &anchor,
+	    fail)) != CK_OK)
+		goto out;
+	(void)snprintf(anchor.signature, sizeof(anchor.signature), "%s",
+	    signature);
+	if (!ck_secret_equal(&pending, password))
+		r = ck_fail_set(fail, CK_CHANGED, p->broker,
+		    "holds another pending unlock password");
+	else if (!ck_secret_equal(&now, password))
+		r = ck_unlock_place_swap(p, &now, password, &anchor, fail);
+	if (r == CK_OK)
+		r = ck_login_delete(&login, CK_OWN_SERVICE,
+		    CK_PENDING_ACCOUNT, password, fail);
+out:
 	ck_secret_wipe(&now);
-	if (r != CK_OK)
-		return r;
-	r = ck_login_delete(&login, CK_OWN_SERVICE, CK_PENDING_ACCOUNT,
-	    password, fail);
-	return r == CK_ABSENT ? CK_OK : r;
+	ck_secret_wipe(&pending);
+	return r;
 }
 
 ck_err
 ck_pending_promote(const struct ck_place *p, const struct ck_secret *password,
-    struct ck_fail *fail)
+    const char *signature, struct ck_fail *fail)
 {
 	struct ck_secret back = CK_SECRET_INIT;
 	ck_err r;
 
-	r = is_keychain(p) ? item_promote(p, password, fail) :
-	    file_promote(p, password, fail);
+	r = is_keychain(p) ? item_promote(p, password, signature, fail) :
+	    file_promote(p, password, signature, fail);
 	if (r != CK_OK || (r = ck_unlock_place_get(p, &back, fail)) != CK_OK)
 		return r;
 	if (!ck_secret_equal(&back, password))

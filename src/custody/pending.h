@@ -21,10 +21,11 @@ CK_MUST_USE ck_err ck_pending_get(const struct ck_place *p,
 CK_MUST_USE ck_err ck_pending_put(const struct ck_place *p,
     const struct ck_secret *password, struct ck_fail *fail);
 
-/* password, which is pending or was, becomes the unlock password, and none is
- * pending any more.  Nothing to do is CK_OK; CK_CHANGED when it is neither. */
+/* password, which is pending or was, becomes the unlock password of the file
+ * with that signature (hex, for the anchor), and none is pending any more.  Nothing to do is CK_OK; CK_CHANGED when it is neither. */
 CK_MUST_USE ck_err ck_pending_promote(const struct ck_place *p,
-    const struct ck_secret *password, struct ck_fail *fail);
+    const struct ck_secret *password, const char *signature,
+    struct ck_fail *fail);
 
 /* Take the pending one away, with what a killed writer of it left; none is
  * CK_OK. */

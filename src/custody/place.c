@@ -115,9 +115,12 @@ custody_paths(struct ck_place *p, const struct ck_say *say,
 	    fail)) != CK_OK)
 		return r;
 	if ((r = ck_path_join(p->operator_dir, CK_KEYCHAIN_FILE, p->keychain,
+	    fail)) != CK_OK ||
+	    (r = ck_path_join(p->dir, CK_RULES_FILE, p->rules, fail)) != CK_OK ||
+	    (r = ck_path_join(p->dir, CK_MOUNTS_FILE, p->mounts,
 	    fail)) != CK_OK)
 		return r;
-	return ck_path_join(p->dir, CK_RULES_FILE, p->rules, fail);
+	return ck_path_join(p->dir, CK_REC_FILE, p->records, fail);
 }
 
 /* said when it is set, else home/rest. */
@@ -289,7 +292,8 @@ look_inside(const struct ck_place *p, int dirfd, const struct stat *held,
 	/* The directory takes its name only when the file is complete. */
 	(void)ck_fail_set(fail, CK_DAMAGED, p->operator_dir,
 	    "is there, but the dedicated keychain in it is missing");
-	ck_fail_next(fail, "put %s back from a backup", CK_KEYCHAIN_FILE);
+	ck_fail_next(fail, "put %s back from a backup; if it is lost for "
+	    "good: clankie-keys reset", CK_KEYCHAIN_FILE);
 	return CK_DAMAGED;
 }
 

@@ -341,13 +341,47 @@ ck_preflight_password(const struct ck_place *p, struct ck_fail *fail)
 	return CK_DECIDE;
 }
 
-ck_err
-ck_preflight_orphan(const struct ck_place *p, struct ck_fail *fail)
+/* A way there that has not come to its end, or one back that has passed the
+ * keychain, explains that there is none; that it is one of these is said by
+ * the anchor, since a row can be made by anybody. */
+static ck_err
+is_explained(const struct ck_place *p, const struct ck_view *v, bool *ret,
+    struct ck_fail *fail)
 {
-	bool there = false;
+	static const char *const ways[] = {
+		"migrate", "restore", "reset --confirm"
+	};
+	struct ck_anchor anchor;
+	bool on_its_way = false;
+	ck_err r;
+
+	*ret = false;
+	for (size_t i = 0; v->journal_open &&
+	    i < sizeof(ways) / sizeof(ways[0]); i++)
+		if (strcmp(v->journal.operation, ways[i]) == 0)
+			on_its_way = true;
+	if (!on_its_way)
+		return CK_OK;
+	r = ck_unlock_place_read(p, NULL, &anchor, fail);
+	if (r == CK_OK)
+		*ret = anchor.signature[0] == '\0';
+	return r;
+}
+
+ck_err
+ck_preflight_orphan(const struct ck_place *p, const struct ck_view *v,
+    struct ck_fail *fail)
+{
+	bool there = false, explained = false;
 	ck_err r;
 
 	if ((r = ck_unlock_place_exists(p, &there, fail)) != CK_OK || !there)
+		return r;
+	r = is_explained(p, v, &explained, fail);
+	/* Gone between the two looks: then it explains itself. */
+	if (r == CK_NOSTORE || (r == CK_OK && explained))
+		return CK_OK;
+	if (r != CK_OK)
 		return r;
 	(void)ck_fail_set(fail, CK_NOSTORE, p->keychain,
 	    "is missing, but its unlock password is stored: the credential "

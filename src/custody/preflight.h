@@ -76,11 +76,13 @@ CK_MUST_USE ck_err ck_preflight_clankie(const struct ck_place *p,
 
 /*
  * CK_NOSTORE when an unlock password is stored although no dedicated keychain
- * and no open operation is there to explain it: what it opens went missing,
- * and the broker must not be asked instead (law 2).  Needs no password.
+ * is there, nor an operation open that explains it: what it opens went
+ * missing, and the broker must not be asked instead (law 2).  Needs the
+ * broker's password only with such an operation in a keychain broker's
+ * records (CK_LOCKED).
  */
 CK_MUST_USE ck_err ck_preflight_orphan(const struct ck_place *p,
-    struct ck_fail *fail);
+    const struct ck_view *v, struct ck_fail *fail);
 
 /* Known answers through the engine's cryptography.  CK_INTERNAL. */
 CK_MUST_USE ck_err ck_preflight_selftest(struct ck_fail *fail);

@@ -78,7 +78,8 @@ can_rekey(const struct ck_view *v, const struct ck_place *p,
 		return CK_OK;
 	(void)ck_fail_set(fail, CK_NOSTORE, p->keychain,
 	    "the records say the credential is here, but the file is missing");
-	ck_fail_next(fail, "put it back from a backup");
+	ck_fail_next(fail, "put it back from a backup; if it is lost for "
+	    "good: clankie-keys reset");
 	return CK_NOSTORE;
 }
 

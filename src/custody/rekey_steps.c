@@ -8,6 +8,7 @@
 #include "base/io.h"
 #include "custody/pending.h"
 #include "custody/seal.h"
+#include "store/login.h"
 #include "store/unlock.h"
 
 /* What is done for every credential that lies in the keychain. */
@@ -58,13 +59,15 @@ ck_err
 ck_rekey_read(struct ck_rekey_run *run, struct ck_fail *fail)
 {
 	struct every e = { run, NULL, fail };
+	struct ck_anchor anchor;
 	ck_err r;
 
-	if ((r = ck_dedicated_look(run->p, &run->password, NULL, &run->key,
-	    fail)) != CK_OK ||
+	if ((r = ck_dedicated_look_at(run->p, &run->password, NULL, &run->key,
+	    &anchor, fail)) != CK_OK ||
 	    (r = ck_records_begin(run->v.rec, fail)) != CK_OK)
 		return r;
-	if ((r = ck_seal_check(run->p, run->v.rec, &run->key, fail)) == CK_OK)
+	if ((r = ck_seal_check(run->p, run->v.rec, &run->key, &anchor,
+	    fail)) == CK_OK)
 		r = ck_records_credential_each(run->v.rec, fits_records, &e,
 		    fail);
 	ck_records_rollback(run->v.rec);
@@ -302,13 +305,17 @@ ck_err
 ck_rekey_finish(struct ck_rekey_run *run, struct ck_fail *fail)
 {
 	struct ck_place *p = run->p;
+	const struct ck_login login = { p->keychain, NULL, CK_WAIT_MS };
+	struct ck_login_status st;
 	ck_err r;
 
 	/* A killed run may not have come to this; nothing that follows may
 	 * reach the disk before the new name does. */
 	if ((r = ck_io_sync(run->v.dirfd, p->dir, fail)) != CK_OK ||
 	    (r = record_installed(run, fail)) != CK_OK ||
-	    (r = ck_pending_promote(p, &run->next, fail)) != CK_OK ||
+	    (r = ck_login_status(&login, &st, fail)) != CK_OK ||
+	    (r = ck_pending_promote(p, &run->next, st.signature,
+	    fail)) != CK_OK ||
 	    (r = prove_installed(run, fail)) != CK_OK ||
 	    (r = ck_dedicated_discard(p, run->v.dirfd, CK_SCRATCH_PREFIX,
 	    run->nonce, fail)) != CK_OK)

@@ -45,60 +45,72 @@ is_same(const struct look *a, const struct look *b)
 	    strcmp(a->nonce, b->nonce) == 0;
 }
 
-/* Compare with one snapshot of the records.  *ret_sealed tells a value that
- * does not fit from records that do not. */
+/* What was read from the dedicated keychain and beside its password. */
+struct opened {
+	struct ck_secret value, key;
+	struct ck_anchor anchor;
+};
+
+#define OPENED_INIT { CK_SECRET_INIT, CK_SECRET_INIT, { 0, "" } }
+
+static void
+opened_wipe(struct opened *o)
+{
+	ck_secret_wipe(&o->value);
+	ck_secret_wipe(&o->key);
+}
+
+/* Compare with one snapshot of the records.  *ret_looked: *ret_seen tells
+ * which. */
 static ck_err
 compare(const struct ck_place *p, struct ck_records *rec,
-    const struct ck_secret *key, const struct ck_secret *value,
-    struct look *ret_seen, bool *ret_sealed, struct ck_fail *fail)
+    const struct opened *o, struct look *ret_seen, bool *ret_looked,
+    struct ck_fail *fail)
 {
 	ck_err r;
 
-	*ret_sealed = false;
+	*ret_looked = false;
 	if ((r = ck_records_begin(rec, fail)) != CK_OK)
 		return r;
-	if ((r = ck_seal_check(p, rec, key, fail)) == CK_OK &&
-	    value != NULL &&
-	    (r = look_at(rec, p, ret_seen, fail)) == CK_OK) {
-		*ret_sealed = true;
-		r = ck_seal_value(p, rec, key, value, fail);
-	}
+	*ret_looked = look_at(rec, p, ret_seen, NULL) == CK_OK;
+	if ((r = ck_seal_check(p, rec, &o->key, &o->anchor,
+	    fail)) == CK_OK && o->value.p != NULL)
+		r = ck_seal_value(p, rec, &o->key, &o->value, fail);
 	ck_records_rollback(rec);
 	return r;
 }
 
 /*
- * Value and records must tell of the same generation.  They are two files: a
- * rotation may finish after the one was read and before the other.  When two
- * looks at the records see no rotation between them, they do not fit.
+ * Value, anchor and records must tell of the same generation.  They lie in
+ * three files: a rotation may finish after the one was read and before the
+ * other.  When two looks at the records see no rotation between them, they do
+ * not fit.
  */
 static ck_err
 from_dedicated(const struct ck_place *p, struct ck_records *rec,
     struct ck_secret *ret, struct ck_fail *fail)
 {
-	struct ck_secret value = CK_SECRET_INIT, key = CK_SECRET_INIT;
+	struct opened o = OPENED_INIT;
 	struct look seen, before;
-	bool looked = false, sealed = false;
+	bool looked, again = false;
 	ck_err r = CK_DAMAGED;
 
 	memset(&seen, 0, sizeof(seen));
 	memset(&before, 0, sizeof(before));
 	for (int i = 0; i < LOOKS_MAX && r == CK_DAMAGED; i++) {
-		ck_secret_wipe(&value);
-		ck_secret_wipe(&key);
-		if ((r = ck_dedicated_look(p, NULL, &value, &key,
-		    fail)) != CK_OK)
+		opened_wipe(&o);
+		if ((r = ck_dedicated_look_at(p, NULL, &o.value, &o.key,
+		    &o.anchor, fail)) != CK_OK)
 			break;
-		r = compare(p, rec, &key, &value, &seen, &sealed, fail);
-		if (!sealed || (looked && is_same(&seen, &before)))
+		r = compare(p, rec, &o, &seen, &looked, fail);
+		if (!looked || (again && is_same(&seen, &before)))
 			break;
 		before = seen;
-		looked = true;
+		again = true;
 	}
 	if (r == CK_OK)
-		ck_secret_move(ret, &value);
-	ck_secret_wipe(&value);
-	ck_secret_wipe(&key);
+		ck_secret_move(ret, &o.value);
+	opened_wipe(&o);
 	return r;
 }
 
@@ -143,44 +155,114 @@ static ck_err
 credential_known(const struct ck_view *v, const struct ck_place *p,
     struct ck_fail *fail)
 {
-	struct ck_secret key = CK_SECRET_INIT;
+	struct opened o = OPENED_INIT;
 	struct look seen;
-	bool sealed;
+	bool looked;
 	ck_err r = CK_OK;
 
 	if (v->known || v->rec == NULL || !ck_view_is_dedicated(v))
 		return CK_OK;
-	if (ck_dedicated_look(p, NULL, NULL, &key, NULL) == CK_OK)
-		r = compare(p, v->rec, &key, NULL, &seen, &sealed, fail);
-	ck_secret_wipe(&key);
+	if (ck_dedicated_look_at(p, NULL, NULL, &o.key, &o.anchor,
+	    NULL) == CK_OK)
+		r = compare(p, v->rec, &o, &seen, &looked, fail);
+	opened_wipe(&o);
 	if (r == CK_DAMAGED)
 		return r;
 	return ck_fail_set(fail, CK_USAGE, p->credential,
 	    "is no credential that the records know");
 }
 
-/* One try, from one look at records and places.  *ret_there: the dedicated
- * file was. */
+/* The keychain is there and the records say that this credential is not in
+ * it.  Both can be edited to say so, except for the seal. */
+static ck_err
+beside_the_keychain(const struct ck_place *p, struct ck_records *rec,
+    struct ck_fail *fail)
+{
+	struct opened o = OPENED_INIT;
+	struct look seen, before;
+	bool looked, again = false;
+	ck_err r = CK_DAMAGED;
+
+	memset(&before, 0, sizeof(before));
+	memset(&seen, 0, sizeof(seen));
+	for (int i = 0; i < LOOKS_MAX && r == CK_DAMAGED; i++) {
+		opened_wipe(&o);
+		if ((r = ck_dedicated_look_at(p, NULL, NULL, &o.key,
+		    &o.anchor, fail)) != CK_OK)
+			break;
+		r = compare(p, rec, &o, &seen, &looked, fail);
+		if (again && (!looked || is_same(&seen, &before)))
+			break;
+		before = seen;
+		again = true;
+	}
+	opened_wipe(&o);
+	return r;
+}
+
+/* Where things stood when a try began. */
+struct scene {
+	bool seen;                       /* they could be looked at */
+	bool file, item, known;
+	enum ck_rec_state state;
+	uint64_t generation;
+	char nonce[33];                  /* of the open operation, or "" */
+};
+
+static struct scene
+scene_of(const struct ck_view *v)
+{
+	struct scene ret;
+
+	memset(&ret, 0, sizeof(ret));
+	ret.seen = true;
+	ret.file = v->dedicated;
+	ret.item = v->item;
+	ret.known = v->known;
+	if (v->known) {
+		ret.state = v->row.state;
+		ret.generation = v->row.generation;
+	}
+	if (v->journal_open)
+		memcpy(ret.nonce, v->journal.nonce, sizeof(ret.nonce));
+	return ret;
+}
+
+static bool
+same_scene(const struct scene *a, const struct scene *b)
+{
+	return a->file == b->file && a->item == b->item &&
+	    a->known == b->known && a->state == b->state &&
+	    a->generation == b->generation &&
+	    strcmp(a->nonce, b->nonce) == 0;
+}
+
+/* One try, from one look at records and places. */
 static ck_err
 resolve_once(struct ck_place *p, const char *reader, struct ck_secret *ret,
-    struct ck_resolved *ret_where, bool *ret_there, struct ck_fail *fail)
+    struct ck_resolved *ret_where, struct scene *ret_scene,
+    struct ck_fail *fail)
 {
+	char command[CK_VIEW_COMMAND_SIZE];
 	struct ck_view v = CK_VIEW_INIT;
 	ck_err r;
 
 	memset(ret_where, 0, sizeof(*ret_where));
-	*ret_there = false;
+	memset(ret_scene, 0, sizeof(*ret_scene));
 	if ((r = ck_view_open(p, CK_REC_READ, &v, fail)) != CK_OK)
 		return r;
-	*ret_there = v.dedicated;
+	*ret_scene = scene_of(&v);
 	if ((r = reader_known(&v, reader, fail)) != CK_OK ||
 	    (r = credential_known(&v, p, fail)) != CK_OK)
 		goto out;
 	if (!ck_view_is_dedicated(&v)) {
 		ret_where->kind = p->broker_kind;
 		memcpy(ret_where->path, p->broker, sizeof(ret_where->path));
-		if (v.journal_open ||
-		    (r = ck_preflight_orphan(p, fail)) == CK_OK)
+		if (v.dedicated)
+			r = beside_the_keychain(p, v.rec, fail);
+		else
+			r = ck_preflight_orphan(p, &v, fail);
+		if (r == CK_OK)
 			r = from_broker(p, ret, fail);
 		goto out;
 	}
@@ -194,30 +276,39 @@ resolve_once(struct ck_place *p, const char *reader, struct ck_secret *ret,
 	    "the records say the credential is here, but the file is "
 	    "missing");
 	ck_fail_next(fail, "put it back from a backup; no other store is "
-	    "asked in its place");
+	    "asked in its place.  If it is lost for good: clankie-keys reset");
+	if (v.journal_open) {
+		ck_view_command(&v.journal, command);
+		ck_fail_next(fail, "%s", command);
+	}
 out:
 	ck_view_close(&v);
 	return r;
 }
 
 /*
- * Is r no answer, because the credential moved between our look at the places
- * and our reading?  Then the broker had it no more, or the dedicated keychain
- * did not.  *ret_again tells; what is to be said otherwise is the result.
+ * Is r no answer, because others moved the credential between our look at the
+ * places and our reading?  A migration that began just now has stored its
+ * password, one that ended has emptied the broker, a restore the keychain.
+ * *ret_again tells; what is to be said otherwise is the result.
  */
 static ck_err
-moved(const struct ck_place *p, const struct ck_resolved *where, bool there,
-    ck_err r, bool *ret_again, struct ck_fail *fail)
+moved(struct ck_place *p, const struct ck_resolved *where,
+    const struct scene *then, ck_err r, bool *ret_again, struct ck_fail *fail)
 {
+	struct ck_view v = CK_VIEW_INIT;
 	struct ck_fail late = CK_FAIL_INIT;
-	bool now = there;
+	struct scene now;
 	ck_err seen;
 
-	if (r == CK_OK || (r != CK_ABSENT && !there))
-		return r;
-	seen = ck_place_dedicated(p, &now, &late);
-	*ret_again = seen == CK_OK && now != there;
-	if (seen == CK_OK || where->kind == CK_KIND_DEDICATED)
+	if ((seen = ck_view_open(p, CK_REC_READ, &v, &late)) == CK_OK) {
+		now = scene_of(&v);
+		*ret_again = !same_scene(&now, then);
+	}
+	ck_view_close(&v);
+	/* Absent is said only of what was looked at in the end, too. */
+	if (seen == CK_OK || r != CK_ABSENT ||
+	    where->kind == CK_KIND_DEDICATED)
 		return r;
 	if (fail != NULL)
 		*fail = late;
@@ -229,23 +320,19 @@ ck_resolve(struct ck_place *p, const char *reader, struct ck_secret *ret,
     struct ck_resolved *ret_where, struct ck_fail *fail)
 {
 	struct ck_resolved where;
-	bool again = true, begun = false, there;
+	struct scene then;
+	bool again = true;
 	ck_err r = CK_INTERNAL;
 
 	for (int i = 0; i < LOOKS_MAX && again; i++) {
-		r = resolve_once(p, reader, ret, &where, &there, fail);
+		r = resolve_once(p, reader, ret, &where, &then, fail);
 		/* A writer that is killed leaves records that only an opening
 		 * mends, at any time between our opening them and our looking
 		 * into them. */
-		if ((again = r == CK_READONLY))
-			continue;
-		/* A migration may have begun just now and stored its
-		 * password. */
-		if (r == CK_NOSTORE && where.kind != CK_KIND_DEDICATED &&
-		    !begun)
-			again = begun = true;
-		else
-			r = moved(p, &where, there, r, &again, fail);
+		again = r == CK_READONLY;
+		/* Nobody waits twice for the same lock. */
+		if (r != CK_OK && r != CK_BUSY && then.seen && !again)
+			r = moved(p, &where, &then, r, &again, fail);
 	}
 	if (r != CK_OK)
 		return r;

@@ -11,6 +11,7 @@
 
 #include "base/io.h"
 #include "custody/broker.h"
+#include "custody/joined.h"
 #include "custody/preflight.h"
 #include "custody/rules.h"
 #include "custody/seal.h"
@@ -214,7 +215,8 @@ still_there(struct ck_restore_run *run, struct ck_fail *fail)
 {
 	ck_err r;
 
-	if ((r = ck_preflight_orphan(run->p, fail)) != CK_OK)
+	if (!run->v.dedicated &&
+	    (r = ck_preflight_orphan(run->p, &run->v, fail)) != CK_OK)
 		return r;
 	return ck_broker_read(run->p, NULL, fail);
 }
@@ -253,6 +255,9 @@ report(struct ck_restore_run *run, enum ck_restore_end end,
 	memcpy(made.broker, p->broker, sizeof(made.broker));
 	memcpy(made.keychain, p->keychain, sizeof(made.keychain));
 	memcpy(made.rules, p->rules, sizeof(made.rules));
+	if (run->v.rec != NULL && (r = ck_joined_others(p, run->v.rec,
+	    &made.stays, fail)) != CK_OK)
+		return r;
 	if ((r = is_covered(run, &made.covered, fail)) == CK_OK)
 		*ret = made;
 	return r;

@@ -23,6 +23,7 @@ struct ck_restore_report {
 	char broker[CK_PATH_MAX];        /* where it lies (is to lie) */
 	char keychain[CK_PATH_MAX];
 	char rules[CK_PATH_MAX];
+	bool stays;                      /* the keychain, for other credentials */
 	bool covered;                    /* the rules close the broker's file */
 };
 

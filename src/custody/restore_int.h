@@ -26,6 +26,7 @@ struct ck_restore_run {
 	struct ck_secret value;
 	char nonce[33];
 	bool resumed;
+	bool shared;                     /* others stay in the keychain */
 };
 
 /* The journal row and state restoring, sealed. */
@@ -41,13 +42,16 @@ CK_MUST_USE ck_err ck_restore_write(struct ck_restore_run *run,
 CK_MUST_USE ck_err ck_restore_record(struct ck_restore_run *run,
     struct ck_fail *fail);
 
-/* The keychain loses its name, for certain also when an interrupted run did
- * it.  From here the broker decides, and no seal is asked for. */
+/*
+ * The item leaves the keychain or, when it is the last one, the keychain
+ * loses its name; for certain also when an interrupted run did it.  From here
+ * the broker decides, and in the second case no seal is asked for.
+ */
 CK_MUST_USE ck_err ck_restore_retire(struct ck_restore_run *run,
     struct ck_fail *fail);
 
-/* Unlock password, its directory and the keychain go; rules; the journal is
- * closed. */
+/* Unlock password, its directory and the keychain go, if it was the last one;
+ * rules; the journal is closed. */
 CK_MUST_USE ck_err ck_restore_finish(struct ck_restore_run *run,
     struct ck_fail *fail);
 

@@ -7,8 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "custody/anchor.h"
 #include "custody/broker.h"
 #include "custody/dedicated.h"
+#include "custody/joined.h"
 #include "custody/rules.h"
 #include "custody/seal.h"
 
@@ -129,7 +131,8 @@ ck_restore_write(struct ck_restore_run *run, struct ck_fail *fail)
 	ck_err r;
 
 	if ((r = ck_broker_put(run->p, &run->value, &run->broker_lock,
-	    fail)) == CK_OK)
+	    fail)) == CK_OK &&
+	    (r = ck_broker_settle(run->p, fail)) == CK_OK)
 		r = read_back(run, fail);
 	if (r != CK_OK)
 		undo(run);
@@ -148,11 +151,28 @@ broker_id(struct ck_restore_run *run, int64_t *ret, struct ck_fail *fail)
 	return ck_records_store_put(run->v.rec, &broker, ret, fail);
 }
 
+/* The last one takes the store with it.  Its row tells a later run, too,
+ * whether others stayed. */
+static ck_err
+drop_store(struct ck_restore_run *run, struct ck_fail *fail)
+{
+	struct ck_rec_store dedicated;
+	bool others = false;
+	ck_err r;
+
+	if ((r = ck_joined_others(run->p, run->v.rec, &others,
+	    fail)) != CK_OK || others)
+		return r;
+	if ((r = ck_records_store_by_kind(run->v.rec, CK_KIND_DEDICATED,
+	    &dedicated, fail)) != CK_OK)
+		return r;
+	return ck_records_store_remove(run->v.rec, dedicated.id, fail);
+}
+
 static ck_err
 record_rows(struct ck_restore_run *run, struct ck_fail *fail)
 {
 	struct ck_records *rec = run->v.rec;
-	struct ck_rec_store dedicated;
 	int64_t broker = 0;
 	ck_err r;
 
@@ -160,9 +180,7 @@ record_rows(struct ck_restore_run *run, struct ck_fail *fail)
 	    (r = ck_records_precedence_broker(rec, run->p->credential, broker,
 	    fail)) != CK_OK ||
 	    (r = put_state(run, CK_STATE_BROKER, fail)) != CK_OK ||
-	    (r = ck_records_store_by_kind(rec, CK_KIND_DEDICATED, &dedicated,
-	    fail)) != CK_OK ||
-	    (r = ck_records_store_remove(rec, dedicated.id, fail)) != CK_OK ||
+	    (r = drop_store(run, fail)) != CK_OK ||
 	    (r = ck_records_journal_step(rec, run->nonce,
 	    CK_RESTORE_RECORDED, fail)) != CK_OK ||
 	    (r = tell(run, "restored", fail)) != CK_OK)
@@ -180,14 +198,40 @@ ck_restore_record(struct ck_restore_run *run, struct ck_fail *fail)
 	return r;
 }
 
-ck_err
-ck_restore_retire(struct ck_restore_run *run, struct ck_fail *fail)
+/* One item among others goes.  Its value was read under this lock, or an
+ * interrupted run has removed it already. */
+static ck_err
+drop_item(struct ck_restore_run *run, struct ck_fail *fail)
 {
 	ck_err r;
 
-	r = ck_dedicated_retire(run->p, run->v.dirfd, run->nonce, fail);
+	if (run->resumed && (r = ck_dedicated_tidy(run->p, fail)) != CK_OK)
+		return r;
+	if (run->value.p == NULL)
+		return CK_OK;
+	r = ck_joined_remove(run->p, &run->password, &run->value, fail);
+	return r == CK_ABSENT ? CK_OK : r;
+}
+
+ck_err
+ck_restore_retire(struct ck_restore_run *run, struct ck_fail *fail)
+{
+	struct ck_rec_store dedicated;
+	ck_err r;
+
+	r = ck_records_store_by_kind(run->v.rec, CK_KIND_DEDICATED,
+	    &dedicated, fail);
+	if (r != CK_OK && r != CK_ABSENT)
+		return r;
+	run->shared = r == CK_OK;
+	/* Before the file goes, so that its absence is explained. */
+	if (!run->shared && run->password.p != NULL &&
+	    (r = ck_anchor_lift(run->p, &run->password, fail)) != CK_OK)
+		return r;
+	r = run->shared ? drop_item(run, fail) : ck_dedicated_retire(run->p,
+	    run->v.dirfd, run->nonce, fail);
 	if (r == CK_OK)
-		run->v.dedicated = false;
+		run->v.item = false;
 	return r;
 }
 
@@ -222,31 +266,64 @@ forget_password(struct ck_restore_run *run, struct ck_fail *fail)
 	return forget_directory(p, fail);
 }
 
-/* Fingerprint and seals need the key, which is gone. */
+/* The fingerprint of a value that is not there any more, and the seals of a
+ * keychain that is not. */
 static ck_err
 finish_rows(struct ck_restore_run *run, struct ck_fail *fail)
 {
+	struct ck_records *rec = run->v.rec;
 	ck_err r;
 
 	memset(run->v.row.fingerprint, 0, sizeof(run->v.row.fingerprint));
 	if ((r = put_state(run, CK_STATE_BROKER, fail)) != CK_OK ||
-	    (r = ck_records_seal_clear(run->v.rec, fail)) != CK_OK ||
-	    (r = ck_records_journal_close(run->v.rec, run->nonce,
-	    fail)) != CK_OK)
+	    (r = ck_records_journal_close(rec, run->nonce, fail)) != CK_OK ||
+	    (r = tell(run, "restore-finished", fail)) != CK_OK)
 		return r;
-	return tell(run, "restore-finished", fail);
+	if (!run->shared)
+		return ck_records_seal_clear(rec, fail);
+	if ((r = ck_view_note_file(run->p, rec, fail)) != CK_OK)
+		return r;
+	return ck_seal_write_key(rec, &run->key, fail);
+}
+
+/* What stays for the others is sealed again, if it was in order. */
+static ck_err
+get_key(struct ck_restore_run *run, struct ck_fail *fail)
+{
+	struct ck_anchor anchor;
+	ck_err r;
+
+	if (run->key.p != NULL)
+		return CK_OK;
+	if ((r = ck_dedicated_look_at(run->p, NULL, NULL, &run->key, &anchor,
+	    fail)) != CK_OK ||
+	    (r = ck_records_begin(run->v.rec, fail)) != CK_OK)
+		return r;
+	r = ck_seal_check(run->p, run->v.rec, &run->key, &anchor, fail);
+	ck_records_rollback(run->v.rec);
+	return r;
+}
+
+/* Nobody is left who needs the keychain. */
+static ck_err
+clear_away(struct ck_restore_run *run, struct ck_fail *fail)
+{
+	ck_err r;
+
+	if ((r = forget_password(run, fail)) != CK_OK)
+		return r;
+	return ck_dedicated_discard(run->p, run->v.dirfd, CK_RESTORED_PREFIX,
+	    run->nonce, fail);
 }
 
 ck_err
 ck_restore_finish(struct ck_restore_run *run, struct ck_fail *fail)
 {
-	struct ck_place *p = run->p;
 	ck_err r;
 
-	if ((r = forget_password(run, fail)) != CK_OK ||
-	    (r = ck_dedicated_discard(p, run->v.dirfd, CK_RESTORED_PREFIX,
-	    run->nonce, fail)) != CK_OK ||
-	    (r = ck_rules_write(p, run->v.dirfd, run->v.rec, fail)) != CK_OK)
+	r = run->shared ? get_key(run, fail) : clear_away(run, fail);
+	if (r != CK_OK || (r = ck_rules_write(run->p, run->v.dirfd,
+	    run->v.rec, fail)) != CK_OK)
 		return r;
 	return transact(run, finish_rows, fail);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/io.h"
+#include "custody/anchor.h"
 #include "custody/preflight.h"
 #include "custody/seal.h"
 
@@ -56,7 +57,8 @@ can_rotate(const struct ck_view *v, const struct ck_place *p,
 		return CK_OK;
 	(void)ck_fail_set(fail, CK_NOSTORE, p->keychain,
 	    "the records say the credential is here, but the file is missing");
-	ck_fail_next(fail, "put it back from a backup");
+	ck_fail_next(fail, "put it back from a backup; if it is lost for "
+	    "good: clankie-keys reset");
 	return CK_NOSTORE;
 }
 
@@ -133,7 +135,9 @@ carry_out(struct ck_rotate_run *run, struct ck_fail *fail)
 {
 	ck_err r;
 
-	if ((r = make_next(run, fail)) != CK_OK ||
+	/* What would stop it half-way is asked before anything is changed. */
+	if ((r = ck_anchor_writable(run->p, fail)) != CK_OK ||
+	    (r = make_next(run, fail)) != CK_OK ||
 	    (r = ck_rotate_begin(run, fail)) != CK_OK)
 		return r;
 	run->v.journal_open = true;

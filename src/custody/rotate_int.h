@@ -33,8 +33,8 @@ CK_MUST_USE ck_err ck_rotate_settle(struct ck_rotate_run *run,
 CK_MUST_USE ck_err ck_rotate_begin(struct ck_rotate_run *run,
     struct ck_fail *fail);
 
-/* next into the keychain.  A failure that left the old value there closes the
- * journal again. */
+/* The anchor, then next into the keychain.  A failure that left the old value
+ * there puts the anchor back and closes the journal again. */
 CK_MUST_USE ck_err ck_rotate_write(struct ck_rotate_run *run,
     struct ck_fail *fail);
 

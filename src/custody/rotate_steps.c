@@ -2,16 +2,12 @@
 /* The steps of a rotation; see rotate_int.h. */
 #include "custody/rotate_int.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/io.h"
+#include "custody/anchor.h"
 #include "custody/seal.h"
 #include "store/login.h"
-
-/* What the engine calls a file on its way to the keychain's name. */
-#define LEFT CK_KEYCHAIN_FILE CK_IO_TEMP_APPLE
 
 ck_err
 ck_rotate_read(struct ck_rotate_run *run, struct ck_fail *fail)
@@ -65,24 +61,6 @@ close_at(struct ck_rotate_run *run, uint64_t generation, const char *print,
 	return CK_OK;
 }
 
-/* What a killed rotation left beside the keychain goes; the name that it may
- * have given the new file becomes durable. */
-static ck_err
-tidy(struct ck_rotate_run *run, struct ck_fail *fail)
-{
-	const char *path = run->p->operator_dir;
-	int fd = -1;
-	ck_err r;
-
-	if ((r = ck_io_open_dir(AT_FDCWD, path, path, CK_IO_OWNER, &fd, NULL,
-	    fail)) != CK_OK)
-		return r;
-	if ((r = ck_io_sweep(fd, LEFT, path, fail)) == CK_OK)
-		r = ck_io_sync(fd, path, fail);
-	ck_io_close(&fd);
-	return r;
-}
-
 ck_err
 ck_rotate_settle(struct ck_rotate_run *run, bool *ret_landed,
     struct ck_fail *fail)
@@ -92,9 +70,13 @@ ck_rotate_settle(struct ck_rotate_run *run, bool *ret_landed,
 	ck_err r;
 
 	memcpy(run->nonce, j->nonce, sizeof(run->nonce));
-	if ((r = tidy(run, fail)) != CK_OK ||
+	if ((r = ck_dedicated_tidy(run->p, fail)) != CK_OK ||
 	    (r = ck_dedicated_prove(run->p, run->p->keychain, &run->password,
 	    &run->now, fail)) != CK_OK)
+		return r;
+	/* While the journal is open the anchor may be at either generation. */
+	if ((r = ck_anchor_write(run->p, run->v.rec, &run->password,
+	    landed ? 1 : 0, fail)) != CK_OK)
 		return r;
 	if (landed)
 		r = close_at(run, j->to_generation, run->now_print,
@@ -163,12 +145,11 @@ is_unwritten(const struct ck_rotate_run *run)
 	return ret;
 }
 
-/* Asked under the keychain's own lock.  Whoever closed our row has recorded
- * which value the keychain holds; another one now would be known to nobody. */
+/* Whoever closed our row has recorded which value the keychain holds; another
+ * one now would be known to nobody. */
 static ck_err
-is_still_open(void *arg, struct ck_fail *fail)
+is_still_open(const struct ck_rotate_run *run, struct ck_fail *fail)
 {
-	const struct ck_rotate_run *run = arg;
 	struct ck_rec_journal j;
 	ck_err r;
 
@@ -181,6 +162,32 @@ is_still_open(void *arg, struct ck_fail *fail)
 	    "written");
 }
 
+/* Under the keychain's own lock, right before it is written.  The anchor goes
+ * first: its place may be busy, full or read-only, and as long as the keychain
+ * was not written there is a way back. */
+static ck_err
+make_way(void *arg, struct ck_fail *fail)
+{
+	struct ck_rotate_run *run = arg;
+	ck_err r;
+
+	if ((r = is_still_open(run, fail)) != CK_OK)
+		return r;
+	return ck_anchor_write(run->p, run->v.rec, &run->password, 1, fail);
+}
+
+/* What cannot be taken back now, or is not known, stays open for the next
+ * rotation: both generations are valid until then. */
+static void
+take_back(struct ck_rotate_run *run)
+{
+	if (is_unwritten(run) && is_still_open(run, NULL) == CK_OK &&
+	    ck_anchor_write(run->p, run->v.rec, &run->password, 0,
+	    NULL) == CK_OK)
+		(void)close_at(run, run->v.row.generation,
+		    run->v.row.fingerprint, "rotate-undone", NULL);
+}
+
 ck_err
 ck_rotate_write(struct ck_rotate_run *run, struct ck_fail *fail)
 {
@@ -190,13 +197,9 @@ ck_rotate_write(struct ck_rotate_run *run, struct ck_fail *fail)
 	    NULL, &run->next };
 	ck_err r;
 
-	r = ck_login_update_if(&login, &item, &run->now, is_still_open, run,
-	    fail);
-	/* What cannot be closed now, or is not known, stays open for the next
-	 * rotation: both generations are valid until then. */
-	if (r != CK_OK && is_unwritten(run))
-		(void)close_at(run, run->v.row.generation,
-		    run->v.row.fingerprint, "rotate-undone", NULL);
+	r = ck_login_update_if(&login, &item, &run->now, make_way, run, fail);
+	if (r != CK_OK)
+		take_back(run);
 	return r;
 }
 

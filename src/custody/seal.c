@@ -9,7 +9,9 @@
 #include <openssl/evp.h>
 
 #include "custody/broker.h"
+#include "custody/anchor.h"
 #include "custody/dedicated.h"
+#include "custody/view.h"
 
 static ck_err
 feed(void *arg, const void *bytes, size_t n)
@@ -110,17 +112,42 @@ damaged(const struct ck_place *p, const char *why, struct ck_fail *fail)
 	return CK_DAMAGED;
 }
 
+/* Records that do not fit their seal: either a reset is to blame, which is on
+ * its way to make a new one, or somebody without the keychain. */
+static ck_err
+unfit(const struct ck_place *p, struct ck_records *rec, const char *why,
+    struct ck_fail *fail)
+{
+	char command[CK_VIEW_COMMAND_SIZE];
+	struct ck_rec_journal j;
+	ck_err r;
+
+	r = ck_records_journal_get(rec, &j, fail);
+	if (r != CK_OK && r != CK_ABSENT)
+		return r;
+	if (r == CK_ABSENT || strcmp(j.operation, CK_RESET_OPERATION) != 0)
+		return damaged(p, why, fail);
+	ck_view_command(&j, command);
+	(void)ck_fail_set(fail, CK_BUSY, p->dir,
+	    "a reset of %s was not finished", j.credential);
+	ck_fail_next(fail, "%s", command);
+	return CK_BUSY;
+}
+
 /* The moment between a keychain's name and the records' naming it. */
 static ck_err
 none_yet(const struct ck_place *p, struct ck_records *rec,
-    struct ck_fail *fail)
+    const struct ck_anchor *anchor, struct ck_fail *fail)
 {
 	struct ck_rec_credential row;
 	struct ck_rec_journal j;
 	ck_err r;
 
 	r = ck_records_credential_get(rec, p->credential, &row, fail);
-	if (r == CK_OK && row.state == CK_STATE_MIGRATING) {
+	/* Rows can be made by anybody; that no keychain was in place yet is
+	 * said by the place of the unlock password. */
+	if (r == CK_OK && row.state == CK_STATE_MIGRATING && anchor != NULL &&
+	    anchor->signature[0] == '\0') {
 		r = ck_records_journal_get(rec, &j, fail);
 		if (r == CK_OK && strcmp(j.operation, "migrate") == 0 &&
 		    strcmp(j.credential, p->credential) == 0)
@@ -128,13 +155,14 @@ none_yet(const struct ck_place *p, struct ck_records *rec,
 	}
 	if (r != CK_OK && r != CK_ABSENT)
 		return r;
-	return damaged(p, "has no seal although the dedicated keychain is "
+	return unfit(p, rec, "has no seal although the dedicated keychain is "
 	    "in place: the records were changed without the keychain", fail);
 }
 
 ck_err
 ck_seal_rows(const struct ck_place *p, struct ck_records *rec,
-    const struct ck_secret *key, struct ck_fail *fail)
+    const struct ck_secret *key, const struct ck_anchor *anchor,
+    struct ck_fail *fail)
 {
 	uint8_t made[CK_REC_MAC_SIZE], kept[CK_REC_MAC_SIZE];
 	uint64_t generation;
@@ -144,24 +172,26 @@ ck_seal_rows(const struct ck_place *p, struct ck_records *rec,
 		return r;
 	r = ck_records_seal_get(rec, generation, kept, fail);
 	if (r == CK_ABSENT)
-		return none_yet(p, rec, fail);
+		return none_yet(p, rec, anchor, fail);
 	if (r != CK_OK || (r = compute(rec, key, made, fail)) != CK_OK)
 		return r;
 	if (CRYPTO_memcmp(made, kept, sizeof(made)) != 0)
-		return damaged(p, "does not fit its seal: the records were "
+		return unfit(p, rec, "does not fit its seal: the records were "
 		    "changed without the keychain", fail);
-	return CK_OK;
+	return anchor == NULL ? CK_OK :
+	    ck_anchor_check(p, rec, anchor, fail);
 }
 
 ck_err
 ck_seal_check(const struct ck_place *p, struct ck_records *rec,
-    const struct ck_secret *key, struct ck_fail *fail)
+    const struct ck_secret *key, const struct ck_anchor *anchor,
+    struct ck_fail *fail)
 {
 	ck_err r;
 
 	/* Of the events the seal covers the last one, and that one those
 	 * before it. */
-	if ((r = ck_seal_rows(p, rec, key, fail)) != CK_OK)
+	if ((r = ck_seal_rows(p, rec, key, anchor, fail)) != CK_OK)
 		return r;
 	return ck_records_events_verify(rec, fail);
 }
@@ -206,13 +236,14 @@ ck_seal_open(const struct ck_place *p, struct ck_records *rec,
 {
 	struct ck_secret password = CK_SECRET_INIT, value = CK_SECRET_INIT;
 	struct ck_secret key = CK_SECRET_INIT;
+	struct ck_anchor anchor;
 	ck_err r;
 
-	if ((r = ck_dedicated_look(p, &password, &value, &key,
+	if ((r = ck_dedicated_look_at(p, &password, &value, &key, &anchor,
 	    fail)) != CK_OK ||
 	    (r = ck_records_begin(rec, fail)) != CK_OK)
 		goto out;
-	if ((r = ck_seal_check(p, rec, &key, fail)) == CK_OK)
+	if ((r = ck_seal_check(p, rec, &key, &anchor, fail)) == CK_OK)
 		r = ck_seal_value(p, rec, &key, &value, fail);
 	ck_records_rollback(rec);
 	if (r != CK_OK)
@@ -224,5 +255,23 @@ out:
 	ck_secret_wipe(&key);
 	ck_secret_wipe(&value);
 	ck_secret_wipe(&password);
+	return r;
+}
+
+ck_err
+ck_seal_records(const struct ck_place *p, struct ck_records *rec,
+    struct ck_fail *fail)
+{
+	struct ck_secret key = CK_SECRET_INIT;
+	struct ck_anchor anchor;
+	ck_err r;
+
+	if ((r = ck_dedicated_look_at(p, NULL, NULL, &key, &anchor,
+	    fail)) == CK_OK &&
+	    (r = ck_records_begin(rec, fail)) == CK_OK) {
+		r = ck_seal_check(p, rec, &key, &anchor, fail);
+		ck_records_rollback(rec);
+	}
+	ck_secret_wipe(&key);
 	return r;
 }

@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/secret.h"
 #include "custody/place.h"
+#include "custody/unlock_place.h"
 #include "records/records.h"
 
 /*
@@ -30,18 +31,21 @@ CK_MUST_USE ck_err ck_seal_write_key(struct ck_records *rec,
 
 /*
  * Compare, inside an open transaction (or snapshot).  CK_DAMAGED: rows or
- * events were changed without the keychain, or there is no seal.  None is needed in one
- * moment only: between the keychain taking its name and the records naming
- * it, when state is migrating and migrate's journal row is open.
+ * events were changed without the keychain, there is no seal, or they do not
+ * fit the anchor (ck_anchor_check()).  No seal is needed in one moment only:
+ * between the keychain taking its name and the records naming it, when state
+ * is migrating, migrate's journal row open, and the anchor empty.
+ * anchor NULL: it is not compared, and a seal is needed.
+ * CK_BUSY: a reset gave up the key of the seal and was not finished.
  */
 CK_MUST_USE ck_err ck_seal_check(const struct ck_place *p,
     struct ck_records *rec, const struct ck_secret *key,
-    struct ck_fail *fail);
+    const struct ck_anchor *anchor, struct ck_fail *fail);
 /* The same without the events before the last one, for a caller who judges
  * their chain by itself. */
 CK_MUST_USE ck_err ck_seal_rows(const struct ck_place *p,
     struct ck_records *rec, const struct ck_secret *key,
-    struct ck_fail *fail);
+    const struct ck_anchor *anchor, struct ck_fail *fail);
 
 /*
  * The value read from the dedicated keychain is the one the records tell of:
@@ -64,9 +68,16 @@ CK_MUST_USE ck_err ck_seal_open(const struct ck_place *p,
     struct ck_secret *ret_value, struct ck_secret *ret_key,
     struct ck_fail *fail);
 
+/* The records alone, for whoever makes something from them: the keychain is
+ * opened for the seal key, whichever credentials it holds. */
+CK_MUST_USE ck_err ck_seal_records(const struct ck_place *p,
+    struct ck_records *rec, struct ck_fail *fail);
+
 /* The setting that holds, while a rotation is under way, the fingerprint of
  * the value it brings in. */
 #define CK_SEAL_NEXT_SETTING "rotate.fingerprint"
 #define CK_ROTATE_OPERATION "rotate"
+/* A reset cannot seal its first steps: the key is what was lost. */
+#define CK_RESET_OPERATION "reset --confirm"
 
 #endif

@@ -26,10 +26,24 @@ look_at_file(const struct ck_place *p, struct ck_status *s)
 	    !s->file.lock_on_sleep);
 }
 
+static ck_err
+add_other(void *arg, const struct ck_rec_credential *row)
+{
+	struct ck_status *s = arg;
+
+	if (s->known && strcmp(row->name, s->row.name) == 0)
+		return CK_OK;
+	if (s->others < CK_STATUS_OTHERS)
+		s->other[s->others] = *row;
+	s->others++;
+	return CK_OK;
+}
+
 ck_err
 ck_status(struct ck_place *p, struct ck_status *ret, struct ck_fail *fail)
 {
 	struct ck_view v = CK_VIEW_INIT;
+	const char *differs = "";
 	struct ck_status s;
 	ck_err r;
 
@@ -40,8 +54,14 @@ ck_status(struct ck_place *p, struct ck_status *ret, struct ck_fail *fail)
 	s.records = v.rec != NULL;
 	s.known = v.known;
 	s.row = v.row;
+	if (v.rec != NULL && (r = ck_records_credential_each(v.rec, add_other,
+	    &s, fail)) != CK_OK) {
+		ck_view_close(&v);
+		return r;
+	}
 	s.journal_open = v.journal_open;
 	s.journal = v.journal;
+	s.keychain = v.dedicated;
 	s.in_charge = ck_view_is_dedicated(&v);
 	s.override = p->operator_override;
 	s.heap_locked = ck_secret_heap_locked();
@@ -55,8 +75,9 @@ ck_status(struct ck_place *p, struct ck_status *ret, struct ck_fail *fail)
 	if (s.in_charge)
 		look_at_file(p, &s);
 	if (s.in_charge && v.rec != NULL)
-		s.rules_err = ck_rules_match(p, v.dirfd, v.rec,
-		    &s.rules_match, NULL);
+		s.rules_err = ck_rules_match(p, v.dirfd, v.rec, &differs,
+		    NULL);
+	s.rules_match = s.rules_err == CK_OK && differs == NULL;
 	ck_view_close(&v);
 	*ret = s;
 	return CK_OK;

@@ -11,13 +11,19 @@
 #include "store/login.h"
 #include "store/settings.h"
 
+/* Other credentials that are shown; there may be more of them. */
+enum { CK_STATUS_OTHERS = 32 };
+
 struct ck_status {
 	bool custody;                    /* the directory exists */
 	bool records;
 	bool known;                      /* the credential has a row */
 	struct ck_rec_credential row;
+	struct ck_rec_credential other[CK_STATUS_OTHERS];
+	size_t others;                   /* their number, all of them */
 	bool journal_open;
 	struct ck_rec_journal journal;
+	bool keychain;                   /* ... exists, for whichever */
 	bool in_charge;                  /* the dedicated keychain decides */
 	ck_err file_err;                 /* CK_OK: file holds what it says */
 	struct ck_fail file_fail;
@@ -27,7 +33,7 @@ struct ck_status {
 	bool unlock_there;
 	ck_err list_err;                 /* search list: CK_REFUSED = on it */
 	ck_err rules_err;
-	bool rules_match;                /* worker.sb equals the records */
+	bool rules_match;                /* as the records give them */
 	ck_err sandbox_err;
 	enum ck_worker_sandbox sandbox;
 	bool override;                   /* environment override is set */

@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/io.h"
+#include "custody/joined.h"
 
 /* How often other processes may die between two looks of ours. */
 #define LOOKS_MAX 32
@@ -71,6 +72,22 @@ take_broker(struct ck_place *p, struct ck_view *v, struct ck_fail *fail)
 	return CK_OK;
 }
 
+/* Where the unlock password lies, there its credential is looked for. */
+static ck_err
+usual_broker(struct ck_place *p, struct ck_view *v, struct ck_fail *fail)
+{
+	struct ck_rec_store store;
+	ck_err r;
+
+	if (p->broker_said)
+		return CK_OK;
+	if ((r = ck_joined_broker(p, v->rec, &store, fail)) != CK_OK)
+		return r == CK_ABSENT ? CK_OK : r;
+	p->broker_kind = store.kind;
+	memcpy(p->broker, store.path, sizeof(p->broker));
+	return CK_OK;
+}
+
 static ck_err
 read_records(struct ck_place *p, struct ck_view *v, struct ck_fail *fail)
 {
@@ -82,7 +99,7 @@ read_records(struct ck_place *p, struct ck_view *v, struct ck_fail *fail)
 		if ((r = take_names(p, &v->row, fail)) == CK_OK)
 			r = take_broker(p, v, fail);
 	} else if (r == CK_ABSENT) {
-		r = CK_OK;
+		r = usual_broker(p, v, fail);
 	}
 	if (r != CK_OK)
 		return r;
@@ -91,10 +108,38 @@ read_records(struct ck_place *p, struct ck_view *v, struct ck_fail *fail)
 	return r == CK_ABSENT ? CK_OK : r;
 }
 
+static bool
+is_recorded(const struct ck_view *v)
+{
+	return v->known && (v->row.state == CK_STATE_DEDICATED ||
+	    v->row.state == CK_STATE_RESTORING);
+}
+
+/* A file that cannot be looked into may well have it. */
+static void
+look_for_item(const struct ck_place *p, struct ck_view *v)
+{
+	v->item = v->dedicated;
+	if (v->item && !is_recorded(v) &&
+	    ck_joined_holds(p, &v->item, NULL) != CK_OK)
+		v->item = true;
+}
+
+/* Where the keychain is.  lost: a directory without it is an answer, too. */
+static ck_err
+find_dedicated(const struct ck_place *p, bool lost, struct ck_view *v,
+    struct ck_fail *fail)
+{
+	ck_err r = ck_place_dedicated(p, &v->dedicated, fail);
+
+	v->hollow = lost && r == CK_DAMAGED;
+	return v->hollow ? CK_OK : r;
+}
+
 /* One look; CK_READONLY when the records need undoing first. */
 static ck_err
-view_once(struct ck_place *p, enum ck_rec_how how, struct ck_view *ret,
-    struct ck_fail *fail)
+view_once(struct ck_place *p, enum ck_rec_how how, bool lost,
+    struct ck_view *ret, struct ck_fail *fail)
 {
 	struct ck_view v = CK_VIEW_INIT;
 	ck_err r;
@@ -106,7 +151,7 @@ view_once(struct ck_place *p, enum ck_rec_how how, struct ck_view *ret,
 	}
 	if (r != CK_OK)
 		return r;
-	if ((r = ck_place_dedicated(p, &v.dedicated, fail)) != CK_OK)
+	if ((r = find_dedicated(p, lost, &v, fail)) != CK_OK)
 		goto out;
 	r = ck_records_open(v.dirfd, p->dir, how, &v.rec, fail);
 	if (r == CK_NOSTORE && !v.dedicated) {
@@ -125,7 +170,9 @@ view_once(struct ck_place *p, enum ck_rec_how how, struct ck_view *ret,
 	 * place, or a restore out of it, and the file been looked for before. */
 	if (r == CK_OK && (!v.dedicated || (v.known &&
 	    v.row.state == CK_STATE_BROKER)))
-		r = ck_place_dedicated(p, &v.dedicated, fail);
+		r = find_dedicated(p, lost, &v, fail);
+	if (r == CK_OK)
+		look_for_item(p, &v);
 out:
 	if (r == CK_OK)
 		*ret = v;
@@ -148,22 +195,36 @@ undo_crash(const struct ck_place *p, struct ck_fail *fail)
 	return r;
 }
 
-ck_err
-ck_view_open(struct ck_place *p, enum ck_rec_how how, struct ck_view *ret,
-    struct ck_fail *fail)
+static ck_err
+view_open(struct ck_place *p, enum ck_rec_how how, bool lost,
+    struct ck_view *ret, struct ck_fail *fail)
 {
 	ck_err r, undone;
 
-	r = view_once(p, how, ret, fail);
+	r = view_once(p, how, lost, ret, fail);
 	/* A writer may be killed at any time, also between our opening the
 	 * records and our reading them, and again while we look again. */
 	for (int i = 0; i < LOOKS_MAX && r == CK_READONLY &&
 	    how == CK_REC_READ; i++) {
 		if ((undone = undo_crash(p, fail)) != CK_OK)
 			return undone;
-		r = view_once(p, how, ret, fail);
+		r = view_once(p, how, lost, ret, fail);
 	}
 	return r;
+}
+
+ck_err
+ck_view_open(struct ck_place *p, enum ck_rec_how how, struct ck_view *ret,
+    struct ck_fail *fail)
+{
+	return view_open(p, how, false, ret, fail);
+}
+
+ck_err
+ck_view_open_lost(struct ck_place *p, enum ck_rec_how how,
+    struct ck_view *ret, struct ck_fail *fail)
+{
+	return view_open(p, how, true, ret, fail);
 }
 
 void
@@ -176,9 +237,7 @@ ck_view_close(struct ck_view *v)
 bool
 ck_view_is_dedicated(const struct ck_view *v)
 {
-	return v->dedicated || (v->known &&
-	    (v->row.state == CK_STATE_DEDICATED ||
-	    v->row.state == CK_STATE_RESTORING));
+	return v->item || is_recorded(v);
 }
 
 ck_err
@@ -197,13 +256,11 @@ ck_err
 ck_view_lock(struct ck_place *p, struct ck_view *v, int *ret_lock,
     struct ck_fail *fail)
 {
-	int lock = -1;
 	ck_err r;
 
-	if ((r = ck_place_lock(p, v->dirfd, &lock, fail)) != CK_OK)
+	if ((r = ck_place_lock(p, v->dirfd, ret_lock, fail)) != CK_OK)
 		return r;
 	ck_view_close(v);
-	*ret_lock = lock;
 	return ck_view_open(p, CK_REC_WRITE, v, fail);
 }
 
@@ -233,6 +290,20 @@ ck_view_command(const struct ck_rec_journal *j,
 	(void)snprintf(ret, CK_VIEW_COMMAND_SIZE, "clankie-keys %s%s%s",
 	    j->operation, j->credential[0] == '\0' ? "" : " ",
 	    j->credential);
+}
+
+bool
+ck_view_known_operation(const char *operation)
+{
+	static const char *const known[] = {
+		"migrate", "rotate", "rotate --keychain", "restore",
+		"reset --confirm"
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (strcmp(operation, known[i]) == 0)
+			return true;
+	return false;
 }
 
 ck_err

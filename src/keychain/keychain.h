@@ -86,6 +86,20 @@ CK_MUST_USE ck_err kc_item_secret(struct kc *kc,
     const struct kc_record *item, struct ck_secret *ret,
     struct ck_fail *fail);
 
+/* Is its data encrypted?  The format also allows data in the clear, which
+ * anybody who can write the file can put there; needs no password. */
+bool kc_item_is_encrypted(const struct kc_record *item);
+
+/*
+ * HMAC-SHA-256 of what under the file's signing key, which only the unlock
+ * password opens: ties bytes to this keychain that its format does not
+ * authenticate.  A changed password keeps it, a new file does not.
+ * CK_LOCKED.
+ */
+#define KC_BIND_BYTES 32
+CK_MUST_USE ck_err kc_bind(struct kc *kc, struct ck_span what,
+    uint8_t ret[KC_BIND_BYTES], struct ck_fail *fail);
+
 /* The raw key of a record in one of the key relations.  CK_LOCKED,
  * CK_DAMAGED. */
 CK_MUST_USE ck_err kc_key_raw(struct kc *kc, const struct kc_record *rec,

@@ -18,12 +18,7 @@ expect_status 0
 k_copy
 
 k_back 'without the password'
-run "$CK" check
-expect_status 0
-k_expect ''
-k_has not-checked
-expect_out_has "$LOGIN"
-k_gate 0
+k_finds 21 dedicated-locked
 k_back 'with the password'
 K_PW=$PW
 k_finds 0 ''
@@ -54,7 +49,7 @@ t_bearer_json "$T_TMP/decoy"
 c_add bot.clankie.credentials clankie_operator "$T_TMP/decoy"
 k_finds 21 second-bearer-login
 K_PW=/dev/null
-k_finds 21 second-bearer-login
+k_finds 21 'second-bearer-login dedicated-locked'
 K_PW=$PW
 k_back 'the file broker has one'
 (umask 077 && mkdir -p "$CLANKIE")
@@ -79,7 +74,7 @@ k_back 'an index that names what is gone'
     --account __index__ --password-fd 3 --secret-fd 4 3<"$PW" 4<"$T_TMP/index"
 k_finds 0 stale-index
 K_PW=/dev/null
-k_finds 0 ''
+k_finds 21 dedicated-locked
 K_PW=$PW
 k_check --repair
 expect_status 0

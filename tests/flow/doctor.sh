@@ -94,6 +94,7 @@ k_search_list "$DEDICATED"
 d_doctor --json
 d_member on-search-list command
 expect 'the list never becomes empty' test "$(cat "$T_TMP/command")" = null
+# shellcheck disable=SC2088  # macOS expands it
 k_search_list '~/Library/Keychains/a b</string></dict><dict>
 <key>DbName</key><string>'"${DEDICATED%-db}"
 cat >"$T_TMP/bin/security" <<-'END'
@@ -207,6 +208,10 @@ in_order
 k_back 'left'
 : | t_write "$KEYS/worker.sb.tmp-0123abcd"
 mends leftover-temporary
+k_back 'a keychain that was left'
+cp -a "$KEYS/operator" "$KEYS/scratch-0123456789abcdef0123456789abcdef"
+mends leftover-keychain
+in_order
 k_back 'rules that were edited'
 echo '(allow default)' >>"$KEYS/worker.sb"
 mends rules-differ
@@ -258,7 +263,42 @@ c_broker_text "$BEARER" | t_write "$BROKER"
 mends not-migrated
 in_order
 
+k_back 'the records are gone'
+rm "$KEYS/custody.db"
+mends records-missing
+in_order
+k_back 'the records are damaged'
+: >"$KEYS/custody.db"
+mends records-damaged
+in_order
+k_back 'records of an earlier day'
+run "$CK" rotate
+"$CK" get >"$T_TMP/rotated"
+cat "$T_TMP/backup.records" >"$KEYS/custody.db"
+mends generation-behind
+run "$CK" get
+expect_out_is "$T_TMP/rotated"
 if t_find_tool sqlite3; then
+	k_back 'edited records'
+	sqlite3 "$KEYS/custody.db" "UPDATE protected SET why = 'x'
+	    WHERE why = 'settings'"
+	mends seal-broken
+	in_order
+	for edit in 'UPDATE event SET detail = 1 WHERE seq = 1' \
+	    "DELETE FROM precedence WHERE principal = 'launcher'"; do
+		k_back "$edit"
+		sqlite3 "$KEYS/custody.db" "SELECT sql || ';' FROM sqlite_schema
+		    WHERE type = 'trigger'" >"$T_TMP/triggers.sql"
+		sqlite3 "$KEYS/custody.db" "SELECT 'DROP TRIGGER ' || name || ';'
+		    FROM sqlite_schema WHERE type = 'trigger'" >"$T_TMP/drop.sql"
+		{ cat "$T_TMP/drop.sql" && echo "$edit;" &&
+		    cat "$T_TMP/triggers.sql"; } | sqlite3 "$KEYS/custody.db"
+		case $edit in
+		UPDATE*) mends event-chain-broken ;;
+		*) mends precedence-not-first ;;
+		esac
+		in_order
+	done
 	k_back 'another journal mode'
 	sqlite3 "$KEYS/custody.db" 'PRAGMA journal_mode=WAL' >/dev/null
 	mends records-unreadable
@@ -349,7 +389,7 @@ mends second-bearer-login
 k_back 'without its password'
 K_PW=/dev/null
 d_doctor --json
-d_member not-checked command
+d_member dedicated-locked command
 expect 'with the password' \
     grep -qx 'clankie-keys doctor --login-password-fd 3 3<PASSWORD-FILE' \
     "$T_TMP/command"

@@ -101,7 +101,7 @@ expect_status 2
 expect_out_empty
 expect_err_has other
 run "$CK" migrate other
-expect_status 14
+expect_status 2
 expect_err_has other
 
 t_case 'the unlock password goes with the records'

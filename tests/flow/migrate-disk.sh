@@ -3,23 +3,7 @@
 # Full disks, read-only file systems, size limits, and locks that others keep.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/custody.sh"
-
-# A root of our own: in a user namespace the real one belongs to nobody, and
-# the program does not trust directories of strangers.
-box() { # bwrap options, --, command
-	set -- --bind "$T_TMP" "$T_TMP" "$@"
-	for b_dir in /lib /lib64 /bin; do
-		if [ -L "$b_dir" ]; then
-			set -- --symlink "usr$b_dir" "$b_dir" "$@"
-		elif [ -d "$b_dir" ]; then
-			set -- --ro-bind "$b_dir" "$b_dir" "$@"
-		fi
-	done
-	bwrap --die-with-parent --unshare-user --ro-bind /usr /usr \
-	    --ro-bind /etc /etc --dev /dev --proc /proc \
-	    --ro-bind "$(dirname "$CK")" "$(dirname "$CK")" \
-	    --ro-bind "$T_TOOLS" "$T_TOOLS" "$@"
-}
+. "$(dirname "$0")/../lib/box.sh"
 
 # What happens inside: make it as it is to be, then migrate, then get.
 cat >"$T_TMP/inside" <<'S'
@@ -65,11 +49,6 @@ boxed() {
 content() { # directory whose content is brought in
 	rm -rf "$T_TMP/content"
 	cp -a "$1" "$T_TMP/content"
-}
-
-can_box() {
-	t_find_tool bwrap && [ "$(id -u)" -ne 0 ] && t_home && : >"$T_TMP/pw" &&
-	    box -- true 2>/dev/null
 }
 
 if can_box; then
@@ -193,7 +172,7 @@ else
 	skip 'exit status 12' 'root is refused nothing'
 fi
 
-# Three who wait for five seconds, at the same time.
+# Four who wait for five seconds, at the same time.
 t_case 'busy'
 if t_find_tool flock && t_find_tool sqlite3; then
 	c_home
@@ -205,6 +184,15 @@ if t_find_tool flock && t_find_tool sqlite3; then
 	c_broker
 	mkdir "$BROKER.lock"
 	second=$T_HOME
+	c_home
+	c_login_new
+	t_bearer_json "$BEARER"
+	c_add bot.clankie.credentials clankie_operator "$BEARER"
+	(exec 9<"$(echo "$(dirname "$LOGIN")"/.fl*)" && flock 9 &&
+	    exec sleep 60) &
+	keeper=$!
+	fourth=$T_HOME
+	login=$LOGIN
 	c_home
 	c_broker
 	run "$CK" migrate
@@ -219,6 +207,9 @@ if t_find_tool flock && t_find_tool sqlite3; then
 	one=$!
 	(HOME=$second && "$CK" migrate) >"$T_TMP/w2" 2>&1 &
 	two=$!
+	(HOME=$fourth && "$CK" migrate --broker "keychain:$login" \
+	    --login-password-fd 3 3<"$PW") >"$T_TMP/w4" 2>&1 &
+	four=$!
 	T_LIMIT=7
 	HOME=$third
 	run "$CK" get
@@ -233,6 +224,10 @@ if t_find_tool flock && t_find_tool sqlite3; then
 	expect "the other broker's lock is still there" \
 	    test -d "$second/.config/clankie/credentials.json.lock"
 	refute 'no custody was left' test -e "$second/.clankie-keys"
+	wait "$four"
+	expect 'the lock of a keychain: 16' test $? -eq 16
+	refute 'and going back needs no lock' test -e "$fourth/.clankie-keys"
+	kill "$keeper"
 	wait
 	run "$CK" get
 	expect_status 0

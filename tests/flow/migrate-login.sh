@@ -36,7 +36,9 @@ expect_only_item_left() { # file before, file after
 stored_password() {
 	"$CK" keychain find "$LOGIN" --service bot.clankie.custody \
 	    --account operator-keychain --password-fd 3 --out-fd 4 \
-	    3<"$PW" 4>"$1" >/dev/null
+	    3<"$PW" 4>"$1.item" >/dev/null
+	# Behind it stands what it opens.
+	head -c 64 "$1.item" >"$1"
 }
 
 expect_dedicated() { # service, account, file with the value
@@ -67,7 +69,7 @@ expect_dedicated() { # service, account, file with the value
 	expect 'below the custody directory lies what belongs there' \
 	    [ "$(c_tree "$KEYS" | grep -v '/\.fl[0-9A-F]*$' |
 	    tr '\n' ' ')" = ". ./custody.db \
-./operator ./operator/operator.keychain-db ./worker.sb " ]
+./operator ./operator/operator.keychain-db ./worker.mounts ./worker.sb " ]
 	expect 'nothing else was left' c_strays
 }
 

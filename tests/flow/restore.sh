@@ -21,7 +21,7 @@ sql() {
 expect_given_back() {
 	expect 'below the custody directory lies what belongs there' \
 	    [ "$(c_tree "$KEYS" | grep -v '/\.fl[0-9A-F]*$' |
-	    tr '\n' ' ')" = '. ./custody.db ./worker.sb ' ]
+	    tr '\n' ' ')" = '. ./custody.db ./worker.mounts ./worker.sb ' ]
 	refute 'the unlock password is gone' test -e "$UNLOCK"
 	refute 'and its directory' test -e "$(dirname "$UNLOCK")"
 	expect 'nothing was left' c_strays
@@ -113,6 +113,18 @@ expect 'one generation each' test "$(generation)" -eq 5
 run "$CK" migrate --rotate --json
 expect_json outcome already
 expect 'and no more' test "$(generation)" -eq 5
+
+t_case 'out of a keychain that was replaced'
+"$CK" get >"$T_TMP/third"
+run "$CK" rotate --keychain
+expect_status 0
+run "$CK" restore
+expect_status 0
+expect_given_back "$BROKER"
+run "$CK" get
+expect_out_is "$T_TMP/third"
+run "$CK" migrate
+expect_status 0
 
 t_case 'a context that refuses'
 snapshot -d "$T_HOME"
@@ -289,9 +301,17 @@ migrate_login --json
 expect_json outcome migrated
 get_login operator
 expect_out_is "$BEARER"
+run "$CK" rotate --keychain --login-password-fd 3 3<"$PW"
+expect_status 0
 restore_login --json
 expect_json outcome restored
 expect_json rules_cover_broker false
+expect_given_back "$LOGIN"
+for account in operator-keychain operator-keychain-pending; do
+	run "$CK" keychain find "$LOGIN" --service bot.clankie.custody \
+	    --account "$account"
+	expect_status 10
+done
 
 t_case 'another value in the file broker beside it'
 migrate_login

@@ -12,13 +12,16 @@ unlock_file() {
 
 unlock_item() {
 	"$CK" keychain find "$LOGIN" --service bot.clankie.custody \
-	    --account operator-keychain --password-fd 3 --out-fd 1 3<"$PW"
+	    --account operator-keychain --password-fd 3 --out-fd 1 3<"$PW" |
+	    head -c 64
 }
 
 # Everything about the items that is not a secret, dates included.
+# Our own item is bound to its file and therefore written anew.
 items() {
-	"$CK" keychain list "$DEDICATED" --json |
-	    sed 's/"signature":"[0-9a-f]*"//; s/"commit":[0-9]*//'
+	"$CK" keychain list "$DEDICATED" --json | tr '{' '\n' |
+	    sed 's/"signature":"[0-9a-f]*"//; s/"commit":[0-9]*//
+	    /"seal-key"/s/"modified":"[^"]*"//'
 }
 
 status_field() {

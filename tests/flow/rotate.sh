@@ -37,7 +37,7 @@ t_case 'file broker'
 run "$CK" migrate
 expect_status 0
 cp "$BROKER" "$T_TMP/broker.then"
-cp "$UNLOCK" "$T_TMP/unlock.then"
+unlock_file >"$T_TMP/unlock.old"
 access >"$T_TMP/access.then"
 run "$CK" rotate
 expect_status 0
@@ -52,7 +52,10 @@ refute 'it is another value' cmp -s "$T_OUT" "$BEARER"
 t_secret "$T_TMP/second"
 t_no_secret "$T_TMP/said" "$KEYS/custody.db" "$KEYS/worker.sb"
 expect_same "$BROKER" "$T_TMP/broker.then"
-expect_same "$UNLOCK" "$T_TMP/unlock.then"
+unlock_file >"$T_TMP/unlock.now"
+expect_same "$T_TMP/unlock.now" "$T_TMP/unlock.old"
+expect 'the anchor goes with it' test \
+    "$("$T_TOOLS/ck-json" generation <"$UNLOCK")" -eq 2
 access >"$T_TMP/access.now"
 expect "there is an access list" test -s "$T_TMP/access.now"
 expect_same "$T_TMP/access.now" "$T_TMP/access.then"
@@ -147,7 +150,7 @@ migrate_login --rotate --json
 expect_status 0
 expect_json outcome migrated
 expect_json rotate_advised false
-cp "$LOGIN" "$T_TMP/login.then"
+"$CK" keychain list "$LOGIN" --json >"$T_TMP/login.then"
 get_login operator
 expect_status 0
 refute 'migrate --rotate: another value' cmp -s "$T_OUT" "$BEARER"
@@ -156,7 +159,13 @@ expect_status 11
 run "$CK" rotate --login-password-fd 3 --json 3<"$PW"
 expect_status 0
 expect_json generation 3
-expect_same "$LOGIN" "$T_TMP/login.then"
+"$CK" keychain list "$LOGIN" --json >"$T_TMP/login.now"
+for at in then now; do
+	# The anchor is beside the unlock password, in its item.
+	sed 's/"modified":"[^"]*"//g; s/"commit":[0-9]*//' \
+	    "$T_TMP/login.$at" >"$T_TMP/login.$at.same"
+done
+expect_same "$T_TMP/login.now.same" "$T_TMP/login.then.same"
 run "$CK" precedence verify --login-password-fd 3 3<"$PW"
 expect_status 0
 migrate_login --rotate --json

@@ -89,7 +89,7 @@ back
 run "$CK" get
 expect_status 13
 expect_out_empty
-expect_err_has 'earlier day'
+expect_err_has 'another day'
 run "$CK" rotate
 expect_status 13
 expect_out_empty

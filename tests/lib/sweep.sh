@@ -2,47 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # An operation that is stopped at every call that changes something on disk;
-# read behind custody.sh and inject.sh.
+# read behind custody.sh and inject.sh.  sweep_verbs.sh knows the operations.
 #
-#	s_verbs              every operation, one a line
-#	s_built VERB         fails when this program does not have it
 #	s_ready VERB BROKER  a home in which it can run, with a "file" or a
 #	                     "keychain" as broker; it is kept (i_keep)
-#	s_sweep FAULT MOST   stop it: kill, EIO, ENOSPC, EINTR, EACCES or power;
-#	                     at most MOST points, spread over all, 0: every one;
-#	                     one TAP line a point, sums in $s_count and $s_bad
+#	s_sweep FAULT MOST [CALLS]   stop it: kill, EIO, ENOSPC, EINTR, EACCES or
+#	                     power; at most MOST points, spread over all, 0: every
+#	                     one; only at calls whose name begins so
 #
 # After each stop law 3 has to hold: get gives a value that may be, exactly one
 # place is recorded, every other copy is equal.  Then the same command is run
 # again and has to finish.
-#
-# To add an operation: its name in s_verbs, how to ask for it in s_built, and
-# s_ready_NAME, which sets $S_WORDS, the command.  If something is to be said
-# about it that is not so of every operation: s_stopped_NAME and s_done_NAME,
-# which call why.
 # shellcheck disable=SC2154  # status is set by i_inject
 
-s_verbs() {
-	printf '%s\n' migrate migrate_again rotate rotate_keychain restore \
-	    reset repair protect
-}
-
-s_has_verb() {
-	"$CK" --help | grep -q "^  $1 "
-}
-
-s_has_option() { # verb, option
-	s_has_verb "$1" && "$CK" "$1" --help | grep -q -e "$2"
-}
-
-s_built() {
-	case $1 in
-	migrate_again) s_has_verb migrate ;;
-	rotate_keychain) s_has_option rotate '--keychain' ;;
-	repair) s_has_option check '--repair' ;;
-	*) s_has_verb "$1" ;;
-	esac
-}
+. "$(dirname "$0")/../lib/sweep_verbs.sh"
+s_turn=0
 
 why() {
 	echo "$*" >>"$T_NOTE"
@@ -77,65 +51,7 @@ s_ready() {
 
 # shellcheck disable=SC2086  # words
 s_migrated() {
-	"$CK" migrate $S_LOGIN 3<"$PW" >"$T_TMP/null"
-}
-
-s_ready_migrate() {
-	S_WORDS="migrate $S_LOGIN"
-}
-
-# Killed once already: the keychain is built, but has no name.  A power cut may
-# undo what that run did, too.
-# shellcheck disable=SC2086  # words
-s_ready_migrate_again() {
-	S_WORDS="migrate $S_LOGIN"
-	i_keep
-	s_call=$(s_points | grep '^renameat2 ' | tail -n 1)
-	i_back
-	i_record "renameat2:signal=KILL:when=${s_call#* }" \
-	    "$CK" $S_WORDS 3<"$PW"
-	S_BEGUN=1
-	[ ! -e "$DEDICATED" ] && [ -n "$(find "$KEYS" -name 'scratch-*')" ]
-}
-
-s_ready_rotate() {
-	S_WORDS="rotate $S_PASS"
-	S_VALUES=new
-	s_migrated
-}
-
-s_ready_rotate_keychain() {
-	S_WORDS="rotate --keychain $S_PASS"
-	s_migrated
-}
-
-# Twice is once too often: then there is nothing to restore.
-s_ready_restore() {
-	S_WORDS="restore $S_PASS"
-	S_AGAIN='0 23'
-	s_migrated
-}
-
-s_ready_reset() {
-	S_WORDS="reset --confirm $S_PASS"
-	S_VALUES=lost
-	s_migrated || return 1
-	if [ "$S_STORE" = file ]; then
-		rm "$UNLOCK"
-	else
-		"$CK" keychain delete "$LOGIN" --service bot.clankie.custody \
-		    --account operator-keychain >/dev/null
-	fi
-}
-
-s_ready_repair() {
-	S_WORDS="check --repair $S_PASS"
-	s_migrated && rm "$KEYS/worker.sb"
-}
-
-s_ready_protect() {
-	S_WORDS="protect add $T_HOME/notes $S_PASS"
-	s_migrated && mkdir -m 0700 "$T_HOME/notes"
+	"$CK" migrate $S_LOGIN 3<"$PW" >"$T_TMP/null" 2>"$T_TMP/null"
 }
 
 # The command; with a fault, or seen by a tracer.
@@ -168,13 +84,14 @@ s_sql() {
 	sqlite3 -readonly "$KEYS/custody.db" "$1" 2>&1
 }
 
+# A keychain's item has more behind the password.
 s_unlock_password() {
 	if [ "$S_STORE" = file ]; then
 		"$T_TOOLS/ck-json" password <"$UNLOCK"
 	else
 		"$CK" keychain find "$LOGIN" --service bot.clankie.custody \
 		    --account operator-keychain --password-fd 3 --out-fd 1 \
-		    3<"$PW"
+		    3<"$PW" | cut -c1-64 | tr -d '\n'
 	fi 2>/dev/null
 }
 
@@ -229,19 +146,22 @@ s_copies() {
 # Exactly one place is recorded, and it is there.
 s_places() {
 	{ [ -e "$KEYS/custody.db" ] && t_find_tool sqlite3; } || return 0
-	s_firsts=$(s_sql "SELECT count(DISTINCT path) FROM reader_order
-	    WHERE rank = 0 AND credential = 'operator'")
-	s_state=$(s_sql "SELECT state FROM credential WHERE name = 'operator'")
-	case $s_state:$s_firsts in
-	:0 | migrating:1 | broker:1) ;;
-	dedicated:1 | restoring:1)
-		[ -e "$DEDICATED" ] || [ "$S_VERB" = restore ] ||
-		    why "$1: the records say $s_state, there is no file"
+	s_recorded=$(s_sql "SELECT ifnull((SELECT group_concat(DISTINCT kind)
+	    FROM reader_order WHERE rank = 0 AND credential = 'operator'),
+	    'nowhere'), (SELECT count(*) FROM journal)")
+	case $s_recorded in
+	'nowhere|0') ;;
+	'dedicated|'[01])
+		# What is lost may be on its way to where it is kept.
+		[ -e "$DEDICATED" ] || [ "$S_VALUES" = lost ] ||
+		    why "$1: recorded is the keychain, there is no file"
 		;;
-	*) why "$1: state '$s_state' with $s_firsts recorded places" ;;
+	'file-broker|'[01] | 'login-keychain|'[01])
+		[ -n "$(s_broker_copy)" ] ||
+		    why "$1: recorded is the broker, and it has no bearer"
+		;;
+	*) why "$1: recorded places, open operations: $s_recorded" ;;
 	esac
-	[ "$(s_sql 'SELECT count(*) FROM journal')" -le 1 ] ||
-	    why "$1: two operations are open"
 }
 
 s_law3() { # when
@@ -265,87 +185,6 @@ s_has() { # function
 s_stopped() {
 	s_law3 stopped
 	! s_has "s_stopped_$S_VERB" || "s_stopped_$S_VERB"
-}
-
-# The broker is not edited before the dedicated file has its name.
-s_stopped_migrate() {
-	[ -e "$DEDICATED" ] || [ -n "$(s_broker_copy)" ] ||
-	    why 'stopped: the broker was edited too early'
-}
-
-s_stopped_migrate_again() {
-	s_stopped_migrate
-}
-
-s_stopped_rotate() {
-	cp "$T_TMP/value" "$T_TMP/value.stopped"
-	s_generation=$(s_status generation)
-	case $s_generation in
-	1 | 2) ;;
-	*) why "generation $s_generation after one rotation" ;;
-	esac
-	if [ "$s_generation" -eq 2 ]; then
-		! cmp -s "$T_TMP/value" "$BEARER" ||
-		    why 'the records are ahead of the keychain'
-	elif ! cmp -s "$T_TMP/value" "$BEARER"; then
-		[ "$(s_status unfinished)" = rotate ] ||
-		    why 'a new value and no open operation'
-	fi
-}
-
-# The next rotation finishes the interrupted one, or is one of its own.
-s_done_rotate() {
-	s_to=$("$T_TOOLS/ck-json" generation <"$T_TMP/again")
-	[ "$s_to" = "$(s_status generation)" ] ||
-	    why 'rotate and status name two generations'
-	case $("$T_TOOLS/ck-json" outcome <"$T_TMP/again") in
-	resumed)
-		cmp -s "$T_TMP/value.stopped" "$T_TMP/value" ||
-		    why 'resumed, and yet another value'
-		[ "$s_generation:$s_to" = 1:2 ] ||
-		    why 'resumed at a wrong generation'
-		;;
-	rotated)
-		! cmp -s "$T_TMP/value.stopped" "$T_TMP/value" ||
-		    why 'rotated, and yet the same value'
-		[ "$s_to" -eq $((s_generation + 1)) ] ||
-		    why 'rotated by more than one'
-		[ "$s_generation" -eq 2 ] ||
-		    cmp -s "$T_TMP/value.stopped" "$BEARER" ||
-		    why 'a value that was in force was replaced unsaid'
-		;;
-	*) why "the second rotate says $(cat "$T_TMP/again")" ;;
-	esac
-}
-
-s_done_migrate() {
-	grep -qE '"outcome":"(migrated|resumed|already)"' "$T_TMP/again" ||
-	    why "the second migrate says $(cat "$T_TMP/again")"
-	[ "$(s_status rules_state)" = match ] ||
-	    why 'the rules are not what the records give'
-}
-
-s_done_migrate_again() {
-	s_done_migrate
-}
-
-s_done_restore() {
-	[ ! -e "$DEDICATED" ] || why 'restored, and yet the keychain is there'
-	[ -n "$(s_broker_copy)" ] || why 'the broker has no bearer'
-}
-
-s_done_reset() {
-	[ -s "$T_TMP/value" ] || why 'there is still no value'
-	! cmp -s "$T_TMP/value" "$BEARER" || why 'the old value came back'
-}
-
-s_done_repair() {
-	[ -e "$KEYS/worker.sb" ] || why 'the rules were not made again'
-}
-
-s_done_protect() {
-	[ "$(s_sql "SELECT count(*) FROM protected
-	    WHERE path = '$T_HOME/notes'")" -ge 1 ] || why 'it is not protected'
 }
 
 # The broker holds everything but the bearer, as it was.
@@ -373,23 +212,31 @@ s_custody() {
 }
 
 # A broker's lock stays when there was nothing left to do: the next of our
-# writers takes it at once, others after a minute.
+# writers takes it at once, others after a minute.  A temporary file that could
+# not be removed stays until somebody writes there again.
 # shellcheck disable=SC2086  # words
 s_again() {
-	s_code=0
+	s_ended=0
 	"$CK" $S_WORDS --json 3<"$PW" >"$T_TMP/again" 2>"$T_TMP/again.err" ||
-	    s_code=$?
+	    s_ended=$?
 	case " $S_AGAIN " in
-	*" $s_code "*) ;;
-	*) why "again: status $s_code: $(cat "$T_TMP/again.err")" ;;
+	*" $s_ended "*) ;;
+	*) why "again: status $s_ended: $(cat "$T_TMP/again.err")" ;;
 	esac
 	s_law3 again
 	[ "$(s_status unfinished)" = null ] || why 'an operation is still open'
-	[ "$S_VERB" = restore ] || s_custody
+	case $S_VERB in
+	restore* | *_second) ;;
+	*) s_custody ;;
+	esac
 	! s_has "s_done_$S_VERB" || "s_done_$S_VERB"
 	s_left=$(s_strays)
-	! grep -q '"outcome":"already"' "$T_TMP/again" ||
-	    s_left=$(s_strays | grep -v '\.lock$')
+	if [ "$s_ended" -ne 0 ] ||
+	    grep -q '"outcome":"already"' "$T_TMP/again"; then
+		s_left=$(s_strays | grep -v '\.lock$')
+	fi
+	[ -z "$s_kept" ] ||
+	    s_left=$(echo "$s_left" | grep -v '\.tmp-[0-9a-f]*$')
 	[ -z "$s_left" ] || why "left: $s_left"
 }
 
@@ -418,6 +265,9 @@ s_failed() { # errno, call
 	unlink* | rmdir) ;;
 	*)
 		s_left=$(s_strays | grep -vxFf "$T_TMP/strays")
+		# What an operation that is still open needs is no stray.
+		[ "$(s_status unfinished)" = null ] ||
+		    s_left=$(echo "$s_left" | grep -v '/scratch-[0-9a-f]*$')
 		[ -z "$s_left" ] || why "left at once: $s_left"
 		;;
 	esac
@@ -457,12 +307,14 @@ s_point() { # name
 	fi
 }
 
-# At most so many lines, spread evenly; 0: all.
+# At most so many lines, spread evenly; 0: all.  Where it begins differs from
+# call to call, so that few points of each fault are many points in all.
 s_spread() { # most
-	awk -v most="$1" '{ line[NR] = $0 }
+	awk -v most="$1" -v turn="$s_turn" '{ line[NR] = $0 }
 		END {
 			step = most > 0 && NR > most ? NR / most : 1
-			for (at = 1; int(at) <= NR; at += step)
+			at = 1 + step * (turn * 0.618034 % 1)
+			for (at = step > 1 ? at : 1; int(at) <= NR; at += step)
 				print line[int(at)]
 		}'
 }
@@ -476,14 +328,19 @@ s_sample() { # most
 	fi
 }
 
-s_sweep_calls() { # fault, what strace is to inject, most
+s_sweep_calls() { # fault, what strace is to inject, most, names of calls
 	i_back
 	s_points >"$T_TMP/all" || why "points: $(cat "$T_ERR")"
 	s_total=$(wc -l <"$T_TMP/all")
-	s_sample "$3" <"$T_TMP/all" >"$T_TMP/points.swept"
+	grep "^${4:-}" "$T_TMP/all" | s_sample "$3" >"$T_TMP/points.swept"
 	while read -r s_call s_number; do
 		i_back
 		: >"$T_NOTE"
+		s_kept=''
+		case $1:$s_call in
+		kill:*) ;;
+		*:unlink*) s_kept=1 ;;
+		esac
 		s_run "$s_call:$2:when=$s_number"
 		[ "$status" -eq 0 ] || s_fatal=$((s_fatal + 1))
 		[ "$1" = kill ] || s_failed "$1" "$s_call"
@@ -506,6 +363,7 @@ s_sweep_power() { # most
 	} >"$T_TMP/points.swept"
 	while read -r s_number s_what; do
 		: >"$T_NOTE"
+		s_kept=''
 		i_cut "$s_number" || why 'this tree was not made'
 		s_fatal=$((s_fatal + 1))
 		s_stopped
@@ -514,16 +372,20 @@ s_sweep_power() { # most
 	done <"$T_TMP/points.swept"
 }
 
-s_sweep() { # fault, most
+s_sweep() { # fault, most, names of calls
 	s_count=0 s_bad=0 s_fatal=0
+	s_turn=$((s_turn + 1))
 	t_case "$S_VERB, broker $S_STORE"
 	: >"$T_NOTE"
 	case $1 in
-	kill) s_sweep_calls kill signal=KILL "$2" ;;
+	kill) s_sweep_calls kill signal=KILL "$2" "${3:-}" ;;
 	power) s_sweep_power "$2" ;;
-	*) s_sweep_calls "$1" "error=$1" "$2" ;;
+	*) s_sweep_calls "$1" "error=$1" "$2" "${3:-}" ;;
 	esac
-	# A run of which nothing could be seen proves nothing.
+	# Nothing tried, or nobody killed, would prove nothing.  Where names of
+	# temporary files differ a count may differ by a few.
 	[ "$s_count" -gt 0 ] || not_ok "$1: there were points to try"
+	[ "$1" != kill ] || [ "$s_fatal" -ge $((s_count - 3)) ] ||
+	    not_ok "$1: almost all of them were killed"
 	echo "# swept $S_VERB $S_STORE $1 $s_count $s_total $s_fatal $s_bad"
 }

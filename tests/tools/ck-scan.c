@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ck-scan files SECRETS FILE...
+ * ck-scan process SECRETS PID
  * ck-scan trace SECRETS LOG [-s PROGRAM] [-p GLOB] [-v VERB]
  *
- * Looks for pieces of the secrets (see patterns.h) in files, or in the log of
- * a traced run (see trace.h).  Exit status 0: none; 1: found, and where is on
+ * Looks for pieces of the secrets (see patterns.h) in files, in the memory of a
+ * process (Linux), or in the log of a traced run (see trace.h).  Exit status 0: none; 1: found, and where is on
  * standard error; 2: nothing was proved.
  */
 #include <err.h>
@@ -24,6 +25,7 @@ static int
 usage(void)
 {
 	(void)fprintf(stderr, "usage: ck-scan files SECRETS FILE...\n"
+	    "       ck-scan process SECRETS PID\n"
 	    "       ck-scan trace SECRETS LOG [-s PROGRAM] [-p GLOB] "
 	    "[-v VERB]\n");
 	return 2;
@@ -62,6 +64,74 @@ scan_files(const struct patterns *p, char *const *paths)
 		status = 1;
 	}
 	return status;
+}
+
+/* One mapping, in pieces that overlap by more than a pattern is long.  What
+ * cannot be read (a page nobody may touch, the kernel's own) holds nothing;
+ * *looked counts the bytes that were. */
+static const char *
+scan_mapping(const struct patterns *p, int mem, off_t from, off_t to,
+    size_t *looked)
+{
+	enum { PIECE = 1 << 20, OVERLAP = 64 };
+	static uint8_t buf[PIECE + OVERLAP];
+	const char *how;
+	size_t want;
+	ssize_t n;
+
+	for (; from < to; from += PIECE) {
+		want = (size_t)(to - from);
+		n = pread(mem, buf, want < sizeof(buf) ? want : sizeof(buf),
+		    from);
+		if (n <= 0)
+			continue;
+		*looked += (size_t)n;
+		if ((how = patterns_find(p, buf, (size_t)n)) != NULL)
+			return how;
+	}
+	return NULL;
+}
+
+static FILE *
+open_proc(const char *pid, const char *name)
+{
+	char path[64];
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "/proc/%.20s/%s", pid, name);
+	if ((f = fopen(path, "re")) == NULL)
+		err(2, "%s", path);
+	return f;
+}
+
+static int
+scan_process(const struct patterns *p, const char *pid)
+{
+	FILE *maps = open_proc(pid, "maps"), *mem = open_proc(pid, "mem");
+	char line[4096], *end;
+	size_t looked = 0;
+	int status = 0;
+
+	while (fgets(line, sizeof(line), maps) != NULL) {
+		unsigned long from = strtoul(line, &end, 16), to = 0;
+		const char *how;
+
+		if (*end == '-')
+			to = strtoul(end + 1, &end, 16);
+		if (*end != ' ')
+			errx(2, "/proc/%s/maps: %s", pid, line);
+		how = scan_mapping(p, fileno(mem), (off_t)from, (off_t)to,
+		    &looked);
+		if (how == NULL)
+			continue;
+		warnx("process %s holds a piece of a secret (%s) in %s", pid,
+		    how, line);
+		status = 1;
+	}
+	(void)fclose(maps);
+	(void)fclose(mem);
+	(void)printf("%zu bytes looked at\n", looked);
+	return looked == 0 ? 2 : status;
 }
 
 static void
@@ -120,6 +190,8 @@ main(int argc, char **argv)
 	p = patterns_load(argv[2]);
 	if (strcmp(argv[1], "files") == 0)
 		status = patterns_count(p) == 0 ? 2 : scan_files(p, argv + 3);
+	else if (strcmp(argv[1], "process") == 0)
+		status = patterns_count(p) == 0 ? 2 : scan_process(p, argv[3]);
 	else if (strcmp(argv[1], "trace") == 0)
 		status = scan_trace(p, argc - 2, argv + 2);
 	else

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "custody/dedicated.h"
+#include "custody/anchor.h"
 #include "custody/seal.h"
 #include "help_records.h"
 #include "store/unlock.h"
@@ -15,6 +16,8 @@ struct fixture {
 	struct ck_place p;
 	struct ck_secret password, value, key;
 	struct ck_records *rec;
+	bool anchored;                   /* anchor is the test's own */
+	struct ck_anchor anchor;
 };
 
 static const char nonce[] = "00112233445566778899aabbccddeeff";
@@ -88,7 +91,13 @@ check(struct fixture *fx, const struct ck_secret *key)
 	ck_err r;
 
 	assert_int_equal(ck_records_begin(fx->rec, fail), CK_OK);
-	r = ck_seal_check(&fx->p, fx->rec, key, fail);
+	if (!fx->anchored) {
+		memcpy(fx->anchor.signature,
+		    "00112233445566778899aabbccddeeff", 33);
+		assert_int_equal(ck_anchor_generation(fx->rec,
+		    &fx->anchor.generation, fail), CK_OK);
+	}
+	r = ck_seal_check(&fx->p, fx->rec, key, &fx->anchor, fail);
 	ck_records_rollback(fx->rec);
 	return r;
 }
@@ -153,7 +162,7 @@ an_edited_event_is_damaged(void **state)
 	assert_non_null(strstr(fx->h->fail.why, "event 1 was edited"));
 	assert_int_equal(ck_records_begin(fx->rec, &fx->h->fail), CK_OK);
 	assert_int_equal(ck_seal_rows(&fx->p, fx->rec, &fx->key,
-	    &fx->h->fail), CK_OK);
+	    NULL, &fx->h->fail), CK_OK);
 	ck_records_rollback(fx->rec);
 }
 
@@ -280,6 +289,125 @@ a_restore_needs_seal_and_value_to_its_end(void **state)
 	assert_int_equal(check_value(fx), CK_DAMAGED);
 }
 
+/* Records of that many rotations, sealed with an operation open ("" for none),
+ * against an anchor that is off by so many. */
+static ck_err
+check_anchor(struct fixture *fx, const char *operation, int off,
+    const char *signature)
+{
+	struct ck_fail *fail = &fx->h->fail;
+	struct ck_rec_journal j;
+	ck_err r;
+
+	memset(&j, 0, sizeof(j));
+	(void)snprintf(j.operation, sizeof(j.operation), "%s", operation);
+	memcpy(j.nonce, nonce, sizeof(j.nonce));
+	if (operation[0] != '\0')
+		assert_int_equal(ck_records_journal_open(fx->rec, &j, fail),
+		    CK_OK);
+	seal(fx);
+	fx->anchored = true;
+	assert_int_equal(ck_anchor_generation(fx->rec,
+	    &fx->anchor.generation, fail), CK_OK);
+	fx->anchor.generation += (uint64_t)(int64_t)off;
+	(void)snprintf(fx->anchor.signature, sizeof(fx->anchor.signature),
+	    "%s", signature);
+	r = check(fx, &fx->key);
+	fx->anchored = false;
+	if (operation[0] != '\0')
+		assert_int_equal(ck_records_journal_close(fx->rec, nonce,
+		    NULL), CK_OK);
+	return r;
+}
+
+static void
+records_of_another_day_do_not_fit_the_anchor(void **state)
+{
+	static const char sig[] = "00112233445566778899aabbccddeeff";
+	static const struct {
+		const char *operation;
+		int low, high;           /* accepted */
+		ck_err none;             /* with no keychain noted */
+	} table[] = {
+		{ "", 0, 0, CK_DAMAGED },
+		{ "migrate", -1, 0, CK_OK },
+		{ "rotate", 0, 1, CK_DAMAGED },
+		{ "rotate --keychain", 0, 0, CK_DAMAGED },
+		{ "restore", 0, 0, CK_OK },
+		{ "nonsense", 0, 0, CK_DAMAGED },
+	};
+	struct fixture *fx = *state;
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		for (int off = -2; off <= 2; off++)
+			assert_int_equal(check_anchor(fx, table[i].operation,
+			    off, sig), off >= table[i].low &&
+			    off <= table[i].high ? CK_OK : CK_DAMAGED);
+		assert_int_equal(check_anchor(fx, table[i].operation, 0, ""),
+		    table[i].none);
+	}
+}
+
+/* The one moment without a seal is not made by rows alone. */
+static void
+no_seal_is_excused_only_while_no_keychain_was_noted(void **state)
+{
+	struct fixture *fx = *state;
+	struct ck_fail *fail = &fx->h->fail;
+	struct ck_rec_credential row;
+	struct ck_rec_journal j;
+
+	assert_int_equal(ck_records_credential_get(fx->rec, "operator", &row,
+	    fail), CK_OK);
+	row.state = CK_STATE_MIGRATING;
+	assert_int_equal(ck_records_credential_put(fx->rec, &row, fail),
+	    CK_OK);
+	memset(&j, 0, sizeof(j));
+	memcpy(j.operation, "migrate", sizeof("migrate"));
+	memcpy(j.nonce, nonce, sizeof(j.nonce));
+	memcpy(j.credential, "operator", sizeof("operator"));
+	assert_int_equal(ck_records_journal_open(fx->rec, &j, fail), CK_OK);
+	assert_int_equal(check(fx, &fx->key), CK_DAMAGED);
+	fx->anchored = true;
+	memset(&fx->anchor, 0, sizeof(fx->anchor));
+	assert_int_equal(check(fx, &fx->key), CK_OK);
+}
+
+/* An operation of that name is open, and the records have no seal. */
+static ck_err
+check_open(struct fixture *fx, const char *operation)
+{
+	struct ck_fail *fail = &fx->h->fail;
+	struct ck_rec_journal j;
+	ck_err r;
+
+	memset(&j, 0, sizeof(j));
+	(void)snprintf(j.operation, sizeof(j.operation), "%s", operation);
+	memcpy(j.nonce, nonce, sizeof(j.nonce));
+	memcpy(j.credential, "operator", sizeof("operator"));
+	assert_int_equal(ck_records_journal_open(fx->rec, &j, fail), CK_OK);
+	r = check(fx, &fx->key);
+	assert_int_equal(ck_records_journal_close(fx->rec, nonce, NULL),
+	    CK_OK);
+	return r;
+}
+
+/* Either way nothing is accepted; only the reason is another one. */
+static void
+only_an_open_reset_excuses_a_seal_that_does_not_fit(void **state)
+{
+	struct fixture *fx = *state;
+
+	assert_int_equal(check_open(fx, CK_RESET_OPERATION), CK_BUSY);
+	assert_string_equal(fx->h->fail.next,
+	    "clankie-keys reset --confirm operator");
+	assert_int_equal(check_open(fx, CK_ROTATE_OPERATION), CK_DAMAGED);
+	seal(fx);
+	assert_int_equal(check_open(fx, CK_RESET_OPERATION), CK_BUSY);
+	assert_int_equal(check_open(fx, "reset"), CK_DAMAGED);
+	assert_int_equal(check(fx, &fx->key), CK_OK);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int
@@ -295,6 +423,9 @@ main(void)
 		TEST(a_value_must_have_the_recorded_fingerprint),
 		TEST(the_next_value_is_valid_while_its_rotation_is_open),
 		TEST(a_restore_needs_seal_and_value_to_its_end),
+		TEST(records_of_another_day_do_not_fit_the_anchor),
+		TEST(no_seal_is_excused_only_while_no_keychain_was_noted),
+		TEST(only_an_open_reset_excuses_a_seal_that_does_not_fit),
 	};
 
 	if (ck_secret_heap_init((size_t)512 << 10, NULL) != CK_OK)

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The flow of a reset; see reset.h. */
+#include "custody/reset_int.h"
+
+#include <string.h>
+
+#include "base/io.h"
+#include "custody/broker.h"
+#include "custody/preflight.h"
+#include "custody/seal.h"
+
+static void
+run_init(struct ck_reset_run *run, struct ck_place *p)
+{
+	const struct ck_view v = CK_VIEW_INIT;
+	const struct ck_broker_lock lock = CK_BROKER_LOCK_INIT;
+
+	memset(run, 0, sizeof(*run));
+	run->p = p;
+	run->v = v;
+	run->broker_lock = lock;
+	run->lockfd = -1;
+}
+
+static void
+run_done(struct ck_reset_run *run)
+{
+	ck_secret_wipe(&run->password);
+	ck_view_close(&run->v);
+	ck_broker_lock_release(&run->broker_lock);
+	ck_io_close(&run->lockfd);
+}
+
+struct others {
+	const char *name;
+	char found[64];
+};
+
+static ck_err
+another(void *arg, const struct ck_rec_credential *row)
+{
+	struct others *o = arg;
+
+	if (row->state != CK_STATE_BROKER && strcmp(row->name, o->name) != 0)
+		memcpy(o->found, row->name, sizeof(o->found));
+	return CK_OK;
+}
+
+/* Only a keychain with nothing in it that could not be made again. */
+static ck_err
+can_mint(const struct ck_view *v, const struct ck_place *p,
+    struct ck_fail *fail)
+{
+	struct others o = { p->credential, "" };
+	ck_err r;
+
+	if ((r = ck_records_credential_each(v->rec, another, &o,
+	    fail)) != CK_OK)
+		return r;
+	if (p->format == CK_FORMAT_OPERATOR_BEARER && o.found[0] == '\0')
+		return CK_OK;
+	(void)ck_fail_set(fail, CK_UNSUPPORTED,
+	    o.found[0] != '\0' ? o.found : p->credential,
+	    "cannot be minted here: its value comes from whoever issues it, "
+	    "and %s would be given up with it", p->keychain);
+	ck_fail_next(fail, "put the custody directory and the unlock password "
+	    "back from a backup of one day");
+	return CK_UNSUPPORTED;
+}
+
+/* Is there anything to be given up? */
+static ck_err
+can_reset(struct ck_reset_run *run, struct ck_fail *fail)
+{
+	const struct ck_view *v = &run->v;
+	struct ck_place *p = run->p;
+
+	if (v->rec == NULL || !v->known ||
+	    v->row.state != CK_STATE_DEDICATED) {
+		(void)ck_fail_set(fail, CK_NOSTORE, p->keychain,
+		    "does not hold %s: only a migrated credential can be lost",
+		    p->credential);
+		ck_fail_next(fail, "clankie-keys status");
+		return CK_NOSTORE;
+	}
+	run->resumed = v->journal_open &&
+	    strcmp(v->journal.operation, CK_RESET_OPERATION) == 0 &&
+	    strcmp(v->journal.credential, p->credential) == 0;
+	run->taken_over = v->journal_open && !run->resumed;
+	if (run->resumed)
+		memcpy(run->nonce, v->journal.nonce, sizeof(run->nonce));
+	return can_mint(v, p, fail);
+}
+
+static ck_err
+nothing_lost(const struct ck_reset_run *run, struct ck_fail *fail)
+{
+	ck_err r;
+
+	/* What keeps the credential from being read is that one, then. */
+	if (run->taken_over && (r = ck_view_unhindered(&run->v, run->p,
+	    CK_RESET_OPERATION, fail)) != CK_OK)
+		return r;
+	(void)ck_fail_set(fail, CK_REFUSED, run->p->keychain,
+	    "is opened by the stored unlock password and holds %s: nothing is "
+	    "lost", run->p->credential);
+	ck_fail_next(fail, "clankie-keys rotate");
+	return CK_REFUSED;
+}
+
+/* Everything that is asked before a change, and again under the locks. */
+static ck_err
+preflight(struct ck_reset_run *run, struct ck_fail *fail)
+{
+	ck_err r;
+
+	if ((r = can_reset(run, fail)) != CK_OK)
+		return r;
+	/* What is kept aside already is given up; a bearer is still to be made
+	 * unless the new keychain is there. */
+	if (run->resumed && run->v.journal.step >= CK_RESET_ASIDE)
+		return run->v.dedicated ? CK_OK :
+		    ck_reset_no_other(run->p, fail);
+	if ((r = ck_reset_judge(run->p, &run->v, &run->lost, fail)) != CK_OK)
+		return r;
+	if (run->lost != CK_LOST_NOTHING)
+		return ck_reset_no_other(run->p, fail);
+	if (run->resumed && run->lockfd >= 0 &&
+	    (r = ck_reset_withdraw(run, fail)) != CK_OK)
+		return r;
+	return run->resumed && run->lockfd < 0 ? CK_OK :
+	    nothing_lost(run, fail);
+}
+
+static ck_err
+not_confirmed(struct ck_reset_run *run, struct ck_fail *fail)
+{
+	if (run->resumed)
+		(void)ck_fail_set(fail, CK_DECIDE, run->p->dir,
+		    "an earlier reset of %s was not finished",
+		    run->p->credential);
+	else
+		(void)ck_fail_set(fail, CK_DECIDE, run->p->keychain,
+		    "%s: the bearer %s cannot be read any more and would be "
+		    "given up for a new one; nothing was changed",
+		    ck_lost_text(run->lost), run->p->credential);
+	ck_fail_next(fail, "put back what is missing if there is a backup; if "
+	    "not: clankie-keys " CK_RESET_OPERATION);
+	return CK_DECIDE;
+}
+
+static ck_err
+take_locks(struct ck_reset_run *run, struct ck_fail *fail)
+{
+	ck_err r;
+
+	if ((r = ck_place_lock(run->p, run->v.dirfd, &run->lockfd,
+	    fail)) != CK_OK)
+		return r;
+	ck_view_close(&run->v);
+	if ((r = ck_view_open_lost(run->p, CK_REC_WRITE, &run->v,
+	    fail)) != CK_OK)
+		return r;
+	/* So that no other program puts a bearer there meanwhile; without the
+	 * broker's directory there is nobody to wait for. */
+	r = ck_broker_lock(run->p, &run->broker_lock, fail);
+	if (r != CK_OK && r != CK_NOSTORE)
+		return r;
+	return preflight(run, fail);
+}
+
+static ck_err
+carry_out(struct ck_reset_run *run, struct ck_fail *fail)
+{
+	int step = run->resumed ? run->v.journal.step : 0;
+	ck_err r = CK_OK;
+
+	if (step < CK_RESET_BEGUN &&
+	    (r = ck_reset_begin(run, fail)) != CK_OK)
+		return r;
+	if (step < CK_RESET_ASIDE)
+		r = ck_reset_aside(run, fail);
+	if (r == CK_OK && step < CK_RESET_INSTALLED &&
+	    (r = ck_reset_install(run, fail)) == CK_OK)
+		r = ck_reset_record(run, fail);
+	if (r == CK_OK)
+		return ck_reset_finish(run, fail);
+	if (!run->installed && !run->resumed && !run->taken_over)
+		ck_reset_undo(run);
+	return r;
+}
+
+static void
+report(const struct ck_reset_run *run, struct ck_reset_report *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	ret->resumed = run->resumed;
+	ret->lost = run->lost;
+	ret->generation = run->v.row.generation;
+	memcpy(ret->fingerprint, run->v.row.fingerprint,
+	    sizeof(ret->fingerprint));
+	memcpy(ret->keychain, run->p->keychain, sizeof(ret->keychain));
+	memcpy(ret->rules, run->p->rules, sizeof(ret->rules));
+	ck_reset_kept(run, ret);
+}
+
+ck_err
+ck_reset(struct ck_place *p, bool confirmed, struct ck_reset_report *ret,
+    struct ck_fail *fail)
+{
+	struct ck_reset_run run;
+	ck_err r;
+
+	run_init(&run, p);
+	if ((r = ck_preflight_context(p, CK_RESET_OPERATION, fail)) != CK_OK ||
+	    (r = ck_preflight_selftest(fail)) != CK_OK ||
+	    (r = ck_view_open_lost(p, CK_REC_READ, &run.v, fail)) != CK_OK ||
+	    (r = preflight(&run, fail)) != CK_OK)
+		goto out;
+	if (!confirmed) {
+		r = not_confirmed(&run, fail);
+		goto out;
+	}
+	if ((r = take_locks(&run, fail)) != CK_OK)
+		goto out;
+	if ((r = carry_out(&run, fail)) == CK_OK)
+		report(&run, ret);
+	else if (run.v.journal_open && fail != NULL && fail->next[0] == '\0')
+		ck_fail_next(fail, "clankie-keys " CK_RESET_OPERATION
+		    " again finishes what was begun");
+out:
+	run_done(&run);
+	return r;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One reset, between its flow and its steps. */
+#ifndef CK_CUSTODY_RESET_INT_H
+#define CK_CUSTODY_RESET_INT_H
+
+#include "custody/reset.h"
+#include "custody/view.h"
+#include "store/broker_lock.h"
+
+/* What the journal says has been reached. */
+enum ck_reset_step {
+	CK_RESET_BEGUN = 1,      /* journal row, without a seal */
+	CK_RESET_ASIDE = 2,      /* what was there is kept aside */
+	CK_RESET_INSTALLED = 3   /* new file, records and seal fit */
+};
+
+struct ck_reset_run {
+	struct ck_place *p;
+	struct ck_view v;
+	int lockfd;
+	struct ck_broker_lock broker_lock;
+	enum ck_lost lost;
+	bool resumed;
+	bool taken_over;         /* another operation was open and is given up */
+	bool installed;          /* the new file has, or may have, its name */
+	struct ck_secret password;
+	char nonce[33];
+};
+
+/* What is lost, if anything; other codes when that cannot be said. */
+CK_MUST_USE ck_err ck_reset_judge(const struct ck_place *p,
+    const struct ck_view *v, enum ck_lost *ret, struct ck_fail *fail);
+
+/* Neither broker holds a bearer (CK_DECIDE). */
+CK_MUST_USE ck_err ck_reset_no_other(const struct ck_place *p,
+    struct ck_fail *fail);
+
+/* Each carries out what its name says; a step that was reached before is
+ * repeated without harm. */
+CK_MUST_USE ck_err ck_reset_begin(struct ck_reset_run *run,
+    struct ck_fail *fail);
+CK_MUST_USE ck_err ck_reset_aside(struct ck_reset_run *run,
+    struct ck_fail *fail);
+CK_MUST_USE ck_err ck_reset_install(struct ck_reset_run *run,
+    struct ck_fail *fail);
+CK_MUST_USE ck_err ck_reset_record(struct ck_reset_run *run,
+    struct ck_fail *fail);
+CK_MUST_USE ck_err ck_reset_finish(struct ck_reset_run *run,
+    struct ck_fail *fail);
+
+/* Before the new file has its name: everything as it was, if that can be. */
+void ck_reset_undo(struct ck_reset_run *run);
+/* What was lost is back: close the journal if the records then fit the old
+ * seal again. */
+CK_MUST_USE ck_err ck_reset_withdraw(struct ck_reset_run *run,
+    struct ck_fail *fail);
+
+/* Where the old file and the old password are kept, "" when there were
+ * none. */
+void ck_reset_kept(const struct ck_reset_run *run,
+    struct ck_reset_report *ret);
+
+#endif

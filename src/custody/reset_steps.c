@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The steps of a reset; see reset_int.h. */
+#include "custody/reset_int.h"
+
+#include <string.h>
+
+#include "base/io.h"
+#include "custody/broker.h"
+#include "custody/anchor.h"
+#include "custody/rules.h"
+#include "custody/seal.h"
+#include "store/unlock.h"
+
+static ck_err
+begin_rows(struct ck_reset_run *run, struct ck_fail *fail)
+{
+	struct ck_records *rec = run->v.rec;
+	struct ck_rec_journal j;
+	ck_err r;
+
+	/* What was open can never be finished: it needs the lost key. */
+	if (run->taken_over && (r = ck_records_journal_close(rec,
+	    run->v.journal.nonce, fail)) != CK_OK)
+		return r;
+	memset(&j, 0, sizeof(j));
+	memcpy(j.operation, CK_RESET_OPERATION, sizeof(CK_RESET_OPERATION));
+	memcpy(j.nonce, run->nonce, sizeof(j.nonce));
+	memcpy(j.credential, run->p->credential, sizeof(j.credential));
+	j.step = CK_RESET_BEGUN;
+	j.from_generation = run->v.row.generation;
+	j.to_generation = j.from_generation + 1;
+	return ck_records_journal_open(rec, &j, fail);
+}
+
+/* This row and nothing else, so that without it the records fit the old seal
+ * again: see ck_reset_withdraw(). */
+ck_err
+ck_reset_begin(struct ck_reset_run *run, struct ck_fail *fail)
+{
+	ck_err r;
+
+	if ((r = ck_view_nonce(run->nonce, fail)) != CK_OK ||
+	    (r = ck_records_begin(run->v.rec, fail)) != CK_OK)
+		return r;
+	if ((r = begin_rows(run, fail)) != CK_OK) {
+		ck_records_rollback(run->v.rec);
+		return r;
+	}
+	if ((r = ck_records_commit(run->v.rec, fail)) == CK_OK)
+		run->v.journal_open = true;
+	return r;
+}
+
+/* A new password, unless an interrupted run stored one. */
+static ck_err
+make_password(struct ck_reset_run *run, struct ck_fail *fail)
+{
+	ck_err r;
+
+	r = ck_unlock_place_get(run->p, &run->password, fail);
+	if (r != CK_NOSTORE)
+		return r;
+	if ((r = ck_unlock_make(&run->password)) != CK_OK)
+		return ck_fail_set(fail, r, NULL,
+		    "no unlock password can be made");
+	return ck_unlock_place_put(run->p, &run->password, fail);
+}
+
+/* The complete new keychain, with a bearer that nobody has seen. */
+static ck_err
+build(struct ck_reset_run *run, struct ck_fail *fail)
+{
+	struct ck_secret value = CK_SECRET_INIT;
+	struct ck_place *p = run->p;
+	char path[CK_PATH_MAX];
+	ck_err r;
+
+	if ((r = ck_bearer_mint(&value)) != CK_OK)
+		return ck_fail_set(fail, r, NULL, "no bearer can be made");
+	if ((r = ck_dedicated_build(p, run->v.dirfd, run->nonce,
+	    &run->password, &value, fail)) == CK_OK &&
+	    (r = ck_dedicated_scratch(p, run->nonce, path, fail)) == CK_OK)
+		r = ck_dedicated_prove(p, path, &run->password, &value, fail);
+	ck_secret_wipe(&value);
+	return r;
+}
+
+/* A keychain with the final name is either the one that an interrupted run
+ * made, which then is the one, or an old one that somebody put back. */
+static ck_err
+is_ours(struct ck_reset_run *run, struct ck_fail *fail)
+{
+	char print[CK_FINGERPRINT_SIZE];
+	ck_err r;
+
+	r = ck_dedicated_fingerprint(run->p, &run->password, print, fail);
+	if (r == CK_OK && strcmp(print, run->v.row.fingerprint) != 0)
+		return CK_OK;
+	if (r != CK_OK && r != CK_LOCKED)
+		return r;
+	(void)ck_fail_set(fail, CK_DECIDE, run->p->operator_dir,
+	    "was put back while a reset was under way");
+	ck_fail_next(fail, "move it out of %s, then clankie-keys "
+	    CK_RESET_OPERATION, run->p->dir);
+	return CK_DECIDE;
+}
+
+ck_err
+ck_reset_install(struct ck_reset_run *run, struct ck_fail *fail)
+{
+	struct ck_place *p = run->p;
+	bool there = false;
+	ck_err r;
+
+	if ((r = make_password(run, fail)) != CK_OK ||
+	    (r = ck_place_dedicated(p, &there, fail)) != CK_OK)
+		return r;
+	if (there) {
+		run->installed = true;
+		if ((r = is_ours(run, fail)) != CK_OK)
+			return r;
+		return ck_io_sync(run->v.dirfd, p->dir, fail);
+	}
+	if ((r = build(run, fail)) != CK_OK)
+		return r;
+	r = ck_dedicated_install(p, run->v.dirfd, run->nonce, fail);
+	/* It may have its name although the disk did not confirm it: then
+	 * nothing is taken back any more. */
+	if (r == CK_OK || ck_place_dedicated(p, &run->installed, NULL) != CK_OK)
+		run->installed = true;
+	return r;
+}
+
+static ck_err
+installed_rows(struct ck_reset_run *run, struct ck_rec_credential *row,
+    struct ck_fail *fail)
+{
+	struct ck_records *rec = run->v.rec;
+	ck_err r;
+
+	row->generation++;
+	if ((r = ck_dedicated_fingerprint(run->p, &run->password,
+	    row->fingerprint, fail)) != CK_OK ||
+	    (r = ck_records_credential_put(rec, row, fail)) != CK_OK ||
+	    (r = ck_view_note_file(run->p, rec, fail)) != CK_OK ||
+	    (r = ck_records_journal_step(rec, run->nonce, CK_RESET_INSTALLED,
+	    fail)) != CK_OK ||
+	    (r = ck_records_event(rec, "reset", run->p->keychain,
+	    fail)) != CK_OK)
+		return r;
+	return ck_seal_write(run->p, rec, &run->password, fail);
+}
+
+/* From here on get gives the new bearer, and the records have a seal. */
+ck_err
+ck_reset_record(struct ck_reset_run *run, struct ck_fail *fail)
+{
+	struct ck_rec_credential row = run->v.row;
+	ck_err r;
+
+	if ((r = ck_records_begin(run->v.rec, fail)) != CK_OK)
+		return r;
+	if ((r = installed_rows(run, &row, fail)) != CK_OK) {
+		ck_records_rollback(run->v.rec);
+		return r;
+	}
+	if ((r = ck_records_commit(run->v.rec, fail)) == CK_OK)
+		run->v.row = row;
+	return r;
+}
+
+static ck_err
+closed_rows(struct ck_reset_run *run, struct ck_fail *fail)
+{
+	struct ck_records *rec = run->v.rec;
+	ck_err r;
+
+	if ((r = ck_records_journal_close(rec, run->nonce, fail)) != CK_OK ||
+	    (r = ck_records_event(rec, "reset-finished", run->p->keychain,
+	    fail)) != CK_OK)
+		return r;
+	return ck_seal_write(run->p, rec, &run->password, fail);
+}
+
+ck_err
+ck_reset_finish(struct ck_reset_run *run, struct ck_fail *fail)
+{
+	struct ck_place *p = run->p;
+	ck_err r;
+
+	if (run->password.p == NULL &&
+	    (r = ck_unlock_place_get(p, &run->password, fail)) != CK_OK)
+		return r;
+	if ((r = ck_dedicated_prove(p, p->keychain, &run->password, NULL,
+	    fail)) != CK_OK ||
+	    (r = ck_anchor_write(p, run->v.rec, &run->password, 0,
+	    fail)) != CK_OK ||
+	    (r = ck_rules_write(p, run->v.dirfd, run->v.rec, fail)) != CK_OK ||
+	    (r = ck_records_begin(run->v.rec, fail)) != CK_OK)
+		return r;
+	if ((r = closed_rows(run, fail)) != CK_OK) {
+		ck_records_rollback(run->v.rec);
+		return r;
+	}
+	if ((r = ck_records_commit(run->v.rec, fail)) == CK_OK)
+		run->v.journal_open = false;
+	return r;
+}
