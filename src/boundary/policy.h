@@ -114,6 +114,7 @@ struct ck_protect {
 	bool directory;          /* with everything below */
 	bool deny_read;          /* false: only writes are denied */
 	bool own_parent;         /* its parent directory holds nothing else */
+	bool close_parent;       /* a mount plan masks its directory with it */
 	const char *why;         /* NULL: "protected" */
 };
 

@@ -29,7 +29,9 @@ struct verb {
 	const char *name;
 	const char *usage;           /* what follows the program's name */
 	const char *help;            /* one line */
-	size_t heap;                 /* secure memory it may need, bytes */
+	/* Secure memory it may need, bytes.  0: it handles no secret and
+	 * becomes another program, which inherits no limit or mode of ours. */
+	size_t heap;
 	/* argv[0] is the first word behind the verb.  Returns the outcome;
 	 * the reason is in cli->fail. */
 	ck_err (*run)(struct cli *cli, int argc, char **argv);
@@ -49,6 +51,7 @@ ck_err cmd_doctor(struct cli *cli, int argc, char **argv);
 ck_err cmd_status(struct cli *cli, int argc, char **argv);
 ck_err cmd_precedence(struct cli *cli, int argc, char **argv);
 ck_err cmd_rules(struct cli *cli, int argc, char **argv);
+ck_err cmd_worker(struct cli *cli, int argc, char **argv);
 ck_err cmd_keychain(struct cli *cli, int argc, char **argv);
 
 /* A wrong command line gets the words of keychain's sub-command as next

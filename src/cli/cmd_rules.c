@@ -18,31 +18,98 @@ has_custody(const struct ck_view *v)
 	return v->rec != NULL && (v->dedicated || ck_view_is_dedicated(v));
 }
 
-/* --checkout only adds to what is shown; the records decide what is written. */
+/* What is shown, and what it leaves open: a line for each. */
+struct shown {
+	struct ck_rules_set set;
+	struct ck_mounts plan;
+	struct ck_buf text;
+	struct ck_buf gaps;
+};
+
 static ck_err
-show(struct cli *cli, const struct ck_place *place, const struct ck_view *v,
-    const struct opt_list *said, struct ck_buf *out)
+chosen_set(struct cli *cli, const struct ck_place *place,
+    const struct ck_view *v, const struct opt_list *said,
+    struct ck_rules_set *ret)
 {
-	struct ck_rules_set *set = calloc(1, sizeof(*set));
 	const char *dirs[OPT_LIST_MAX];
 	static char room[OPT_LIST_MAX][CK_PATH_MAX];
 	char path[CK_PATH_MAX];
-	ck_err r = CK_OK;
+	ck_err r;
 
-	if (set == NULL)
-		return ck_fail_set(&cli->fail, CK_NOMEM, NULL, "no memory");
-	for (size_t i = 0; r == CK_OK && i < said->n; i++) {
+	/* --checkout only adds to what is shown; the records decide what is
+	 * written. */
+	for (size_t i = 0; i < said->n; i++) {
 		dirs[i] = room[i];
-		if ((r = cli_absolute(cli, said->word[i], path)) == CK_OK)
-			r = ck_path_canonical(path, room[i], &cli->fail);
+		if ((r = cli_absolute(cli, said->word[i], path)) != CK_OK ||
+		    (r = ck_path_canonical(path, room[i],
+		    &cli->fail)) != CK_OK)
+			return r;
 	}
-	if (r == CK_OK && has_custody(v))
-		r = ck_rules_recorded(place, v->rec, set, &cli->fail);
-	else if (r == CK_OK)
-		r = ck_rules_defaults(place, dirs, said->n, set, &cli->fail);
-	if (r == CK_OK)
-		r = ck_rules_seatbelt(place, set, out, &cli->fail);
-	free(set);
+	if (has_custody(v))
+		return ck_rules_recorded(place, v->rec, ret, &cli->fail);
+	return ck_rules_defaults(place, dirs, said->n, ret, &cli->fail);
+}
+
+static ck_err
+show_mounts(struct cli *cli, const struct ck_place *place, struct shown *to)
+{
+	struct ck_mounts_options options;
+	ck_err r;
+
+	if ((r = ck_rules_mounts(place, &to->set, true, &to->plan,
+	    &cli->fail)) != CK_OK)
+		return r;
+	ck_mounts_write(&to->plan, &to->text);
+	ck_rules_mounts_options(place, &options);
+	for (size_t i = 0; i < to->plan.n; i++)
+		if (ck_mounts_report(&to->plan, i, &options, &to->gaps))
+			ck_buf_bytes(&to->gaps, "", 1);
+	if ((r = ck_buf_ok(&to->text)) == CK_OK)
+		r = ck_buf_ok(&to->gaps);
+	return r == CK_OK ? r : ck_fail_set(&cli->fail, r, NULL, "no memory");
+}
+
+/* Each gap is a string; they lie one behind the other. */
+static const char *
+next_gap(const struct shown *s, const char *gap)
+{
+	const char *end;
+
+	if (s->gaps.n == 0)
+		return NULL;
+	end = (const char *)s->gaps.p + s->gaps.n;
+	gap = gap == NULL ? (const char *)s->gaps.p : gap + strlen(gap) + 1;
+	return gap < end ? gap : NULL;
+}
+
+static ck_err
+put(struct cli *cli, const struct shown *s, const char *format,
+    const char *path, bool written)
+{
+	struct ck_buf b = CK_BUF_INIT;
+	const char *gap = NULL;
+	ck_err r;
+
+	if (!cli->json) {
+		while ((gap = next_gap(s, gap)) != NULL)
+			cli_say(cli, "%s", gap);
+		return cli_put(cli, &s->text);
+	}
+	js_open(&b, '{');
+	js_bool(&b, "ok", true);
+	js_text(&b, "format", format);
+	js_text(&b, "path", path);
+	js_bool(&b, "written", written);
+	js_bytes(&b, "text", ck_buf_view(&s->text));
+	js_name(&b, "gaps");
+	js_open(&b, '[');
+	while ((gap = next_gap(s, gap)) != NULL)
+		js_item(&b, gap);
+	js_shut(&b, ']');
+	js_shut(&b, '}');
+	ck_buf_text(&b, "\n");
+	r = cli_put(cli, &b);
+	ck_buf_free(&b);
 	return r;
 }
 
@@ -69,12 +136,34 @@ write_rules(struct cli *cli, const struct ck_place *place,
 	return r;
 }
 
+static ck_err
+show(struct cli *cli, const struct ck_place *place, const struct ck_view *v,
+    const struct opt_list *said, const char *format, bool written)
+{
+	struct shown *s = calloc(1, sizeof(*s));
+	bool mounts = strcmp(format, "mounts") == 0;
+	ck_err r;
+
+	if (s == NULL)
+		return ck_fail_set(&cli->fail, CK_NOMEM, NULL, "no memory");
+	if ((r = chosen_set(cli, place, v, said, &s->set)) == CK_OK)
+		r = mounts ? show_mounts(cli, place, s) :
+		    ck_rules_seatbelt(place, &s->set, true, &s->text,
+		    &cli->fail);
+	if (r == CK_OK)
+		r = put(cli, s, format, mounts ? place->mounts : place->rules,
+		    written);
+	ck_buf_free(&s->text);
+	ck_buf_free(&s->gaps);
+	free(s);
+	return r;
+}
+
 ck_err
 cmd_rules(struct cli *cli, int argc, char **argv)
 {
 	struct opt_list said = { { NULL }, 0 };
 	struct ck_view v = CK_VIEW_INIT;
-	struct ck_buf out = CK_BUF_INIT;
 	struct ck_secret password = CK_SECRET_INIT;
 	const char *format = "seatbelt";
 	struct ck_place place;
@@ -93,9 +182,10 @@ cmd_rules(struct cli *cli, int argc, char **argv)
 	    NULL, 0, &n);
 	if (r != CK_OK)
 		return r;
-	if (strcmp(format, "seatbelt") != 0)
+	if (strcmp(format, "seatbelt") != 0 && strcmp(format, "mounts") != 0)
 		return ck_fail_set(&cli->fail, CK_UNSUPPORTED, format,
-		    "is not a format of this version; seatbelt is");
+		    "is not a format of this version; seatbelt and mounts "
+		    "are");
 	if (write && said.n > 0)
 		return ck_fail_set(&cli->fail, CK_USAGE, NULL,
 		    "--checkout shows rules; what is written comes from the "
@@ -110,29 +200,10 @@ cmd_rules(struct cli *cli, int argc, char **argv)
 	if ((r = ck_place_resolve(&cli->say, &place, &cli->fail)) != CK_OK ||
 	    (r = ck_view_open(&place, CK_REC_READ, &v, &cli->fail)) != CK_OK)
 		goto out;
-	if (write && (r = write_rules(cli, &place, &v)) != CK_OK)
-		goto out;
-	if ((r = show(cli, &place, &v, &said, &out)) != CK_OK)
-		goto out;
-	if (cli->json) {
-		struct ck_buf b = CK_BUF_INIT;
-
-		js_open(&b, '{');
-		js_bool(&b, "ok", true);
-		js_text(&b, "format", format);
-		js_text(&b, "path", place.rules);
-		js_bool(&b, "written", write);
-		js_bytes(&b, "text", ck_buf_view(&out));
-		js_shut(&b, '}');
-		ck_buf_text(&b, "\n");
-		r = cli_put(cli, &b);
-		ck_buf_free(&b);
-	} else {
-		r = cli_put(cli, &out);
-	}
+	if (!write || (r = write_rules(cli, &place, &v)) == CK_OK)
+		r = show(cli, &place, &v, &said, format, write);
 out:
 	ck_secret_wipe(&password);
-	ck_buf_free(&out);
 	ck_view_close(&v);
 	return r;
 }

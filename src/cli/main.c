@@ -61,10 +61,13 @@ const struct verb cli_verbs[] = {
 	{ "precedence", "precedence list | explain PRINCIPAL | verify "
 	    "[--login-password-fd N]",
 	    "say who asks which store first", HEAP_VALUE, cmd_precedence },
-	{ "rules", "rules [--format seatbelt] [--write] [--checkout DIR]... "
+	{ "rules", "rules [--format seatbelt|mounts] [--write] [--checkout DIR]... "
 	    "[--login-password-fd N]",
 	    "show or write the rules that keep workers out", HEAP_BROKER,
 	    cmd_rules },
+	{ "worker", "worker exec [--status-fd N] -- COMMAND [ARGUMENT]...",
+	    "run a command that cannot reach what is protected", 0,
+	    cmd_worker },
 	{ "keychain", "keychain create|list|find|add|update|delete|passwd|"
 	    "verify FILE ...",
 	    "work on any macOS keychain file", HEAP_ITEMS, cmd_keychain },
@@ -123,6 +126,8 @@ prepare(struct cli *cli, size_t heap)
 {
 	ck_err r;
 
+	if (heap == 0)
+		return CK_OK;
 	/* Every mode is set explicitly; a caller's odd umask must neither open
 	 * a file for a moment nor close one to ourselves. */
 	(void)umask(077);

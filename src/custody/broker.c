@@ -179,6 +179,27 @@ ck_broker_put(const struct ck_place *p, const struct ck_secret *value,
 }
 
 ck_err
+ck_broker_settle(const struct ck_place *p, struct ck_fail *fail)
+{
+	char dir[CK_PATH_MAX];
+	int fd = -1;
+	ck_err r;
+
+	ck_path_parent(p->broker, dir);
+	if ((r = ck_io_open_file(AT_FDCWD, p->broker, p->broker, CK_IO_OWNER,
+	    &fd, NULL, fail)) != CK_OK)
+		return r;
+	r = ck_io_sync(fd, p->broker, fail);
+	ck_io_close(&fd);
+	if (r != CK_OK || (r = ck_io_open_dir(AT_FDCWD, dir, dir, 0, &fd, NULL,
+	    fail)) != CK_OK)
+		return r;
+	r = ck_io_sync(fd, dir, fail);
+	ck_io_close(&fd);
+	return r;
+}
+
+ck_err
 ck_broker_puttable(const struct ck_place *p, const struct ck_secret *value,
     struct ck_fail *fail)
 {

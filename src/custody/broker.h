@@ -41,6 +41,12 @@ CK_MUST_USE ck_err ck_broker_put(const struct ck_place *p,
     const struct ck_secret *value, struct ck_broker_lock *lock,
     struct ck_fail *fail);
 
+/* Make what the broker holds durable, its file's name too: a value that was
+ * there already may have come from a writer that was killed, or does not ask
+ * the disk.  Before the other copy goes. */
+CK_MUST_USE ck_err ck_broker_settle(const struct ck_place *p,
+    struct ck_fail *fail);
+
 /*
  * Would ck_broker_put() find anything to refuse?  Nothing is locked or
  * written.  CK_UNSUPPORTED: the file broker holds JSON objects only, and only

@@ -45,7 +45,7 @@ struct ck_leftover {
 	const char *dir;              /* p's, or unlock_dir */
 	const char *prefix;           /* of ck_io_sweep() */
 };
-enum { CK_LEFTOVERS = 5 };
+enum { CK_LEFTOVERS = 6 };
 void ck_check_leftovers(const struct ck_place *p,
     char unlock_dir[CK_PATH_MAX], struct ck_leftover ret[CK_LEFTOVERS]);
 

@@ -79,14 +79,13 @@ static void
 judge_custody(struct ck_check *c)
 {
 	const struct ck_place *p = c->p;
-	char records[CK_PATH_MAX];
 
 	judge(c, p->dir, A_DIR | PRIVATE);
 	judge(c, p->operator_dir, A_DIR | PRIVATE);
 	judge(c, p->keychain, PRIVATE | ONE_NAME);
-	if (ck_path_join(p->dir, CK_REC_FILE, records, NULL) == CK_OK)
-		judge(c, records, PRIVATE | ONE_NAME);
+	judge(c, p->records, PRIVATE | ONE_NAME);
 	judge(c, p->rules, NO_WRITE | ONE_NAME);
+	judge(c, p->mounts, NO_WRITE | ONE_NAME);
 }
 
 /* The custody directory's file system, or that of the deepest directory on
@@ -162,6 +161,7 @@ ck_check_leftovers(const struct ck_place *p, char unlock_dir[CK_PATH_MAX],
 		{ p->dir, CK_REC_FILE ".new-" },
 		{ p->dir, CK_REC_FILE ".tmp-" },
 		{ p->dir, CK_RULES_FILE ".tmp-" },
+		{ p->dir, CK_MOUNTS_FILE ".tmp-" },
 		{ p->operator_dir, CK_KEYCHAIN_FILE ".sb-" },
 		{ unlock_dir, "unlock.json.tmp-" },
 	};

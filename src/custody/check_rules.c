@@ -12,24 +12,32 @@ static void
 rules(struct ck_check *c)
 {
 	const struct ck_place *p = c->p;
+	const char *const files[] = { p->rules, p->mounts };
 	struct ck_fail fail = CK_FAIL_INIT;
+	bool missing = false;
 	struct stat st;
-	bool match = false;
+	const char *differs = NULL;
 	ck_err r;
 
 	if (!c->viewed || c->v.rec == NULL)
 		return;   /* the records' own finding says it */
-	if (lstat(p->rules, &st) != 0 && errno == ENOENT) {
-		ck_finding_add(c->out, CK_F_RULES_MISSING, p->rules, NULL,
+	for (size_t i = 0; i < 2; i++) {
+		if (lstat(files[i], &st) == 0 || errno != ENOENT)
+			continue;
+		missing = true;
+		ck_finding_add(c->out, CK_F_RULES_MISSING, files[i], NULL,
 		    "is missing, so nothing tells a sandbox what to keep "
 		    "workers from");
-		return;
 	}
-	r = ck_rules_match(p, c->v.dirfd, c->v.rec, &match, &fail);
-	if (r == CK_OK && !match)
-		ck_finding_add(c->out, CK_F_RULES_DIFFER, p->rules, NULL,
+	if (missing)
+		return;
+	r = ck_rules_match(p, c->v.dirfd, c->v.rec, &differs,
+	    &fail);
+	if (r == CK_OK && differs != NULL)
+		ck_finding_add(c->out, CK_F_RULES_DIFFER, differs, NULL,
 		    "is not what the records give");
-	else if (r != CK_OK && !ck_findings_error_at(c->out, p->rules))
+	else if (r != CK_OK && !ck_findings_error_at(c->out, p->rules) &&
+	    !ck_findings_error_at(c->out, p->mounts))
 		ck_finding_fail(c->out, CK_F_NOT_JUDGED, r, &fail);
 }
 

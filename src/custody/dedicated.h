@@ -58,6 +58,11 @@ CK_MUST_USE ck_err ck_dedicated_renew(const struct ck_place *p, int dirfd,
     const char *nonce, const struct ck_secret *old,
     const struct ck_secret *next, struct ck_fail *fail);
 
+/* What a killed writer left beside the installed keychain goes; the name that
+ * it may have given a new file becomes durable.  Under the custody lock. */
+CK_MUST_USE ck_err ck_dedicated_tidy(const struct ck_place *p,
+    struct ck_fail *fail);
+
 /* The installed directory holds the keychain and what its writers put beside
  * it, and can go with it.  CK_UNSUPPORTED names what else is there. */
 CK_MUST_USE ck_err ck_dedicated_alone(const struct ck_place *p,

@@ -26,6 +26,25 @@ sync_dir(int dirfd, const char *name, const char *path, struct ck_fail *fail)
 	return r;
 }
 
+/* What the engine calls a file on its way to the keychain's name. */
+#define LEFT_PREFIX CK_KEYCHAIN_FILE ".sb-"
+
+ck_err
+ck_dedicated_tidy(const struct ck_place *p, struct ck_fail *fail)
+{
+	const char *path = p->operator_dir;
+	int fd = -1;
+	ck_err r;
+
+	if ((r = ck_io_open_dir(AT_FDCWD, path, path, CK_IO_OWNER, &fd, NULL,
+	    fail)) != CK_OK)
+		return r;
+	if ((r = ck_io_sweep(fd, LEFT_PREFIX, path, fail)) == CK_OK)
+		r = ck_io_sync(fd, path, fail);
+	ck_io_close(&fd);
+	return r;
+}
+
 ck_err
 ck_dedicated_renew(const struct ck_place *p, int dirfd, const char *nonce,
     const struct ck_secret *old, const struct ck_secret *next,
@@ -55,7 +74,7 @@ ck_dedicated_renew(const struct ck_place *p, int dirfd, const char *nonce,
 static bool
 is_writers(const char *name)
 {
-	static const char left[] = CK_KEYCHAIN_FILE ".sb-";
+	static const char left[] = LEFT_PREFIX;
 	char lock[KC_LOCK_NAME_SIZE];
 
 	kc_lock_name(CK_KEYCHAIN_FILE, lock);

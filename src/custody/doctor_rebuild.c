@@ -165,14 +165,13 @@ static ck_err
 derive_protected(struct run *run, struct ck_fail *fail)
 {
 	struct ck_rebuild *out = run->out;
-	struct ck_buf text = CK_BUF_INIT;
 	ck_err r;
 
 	if ((r = ck_rules_defaults(run->p, NULL, 0, &out->set, fail)) != CK_OK)
 		return r;
 	for (size_t i = 0; i < run->old->set.n; i++)
 		add_protected(out, &run->old->set.row[i], &out->lost);
-	r = ck_rules_seatbelt(run->p, &out->set, &text, fail);
+	r = ck_rules_possible(run->p, &out->set, fail);
 	if (r != CK_OK && r != CK_NOMEM && run->old->set.n > 0) {
 		/* A row of theirs gives no rules; then none of them counts. */
 		ck_line(&out->lost, "the old protected paths: no rules can be "
@@ -180,9 +179,8 @@ derive_protected(struct run *run, struct ck_fail *fail)
 		memset(out->from_old, 0, sizeof(out->from_old));
 		if ((r = ck_rules_defaults(run->p, NULL, 0, &out->set,
 		    fail)) == CK_OK)
-			r = ck_rules_seatbelt(run->p, &out->set, &text, fail);
+			r = ck_rules_possible(run->p, &out->set, fail);
 	}
-	ck_buf_free(&text);
 	return r;
 }
 

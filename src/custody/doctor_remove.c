@@ -78,12 +78,15 @@ static enum kind
 in_custody(const struct ck_out *o, const char *name)
 {
 	static const char *const ours[] = {
-		CK_REC_FILE, CK_REC_FILE "-journal", CK_RULES_FILE
+		CK_REC_FILE, CK_REC_FILE "-journal", CK_RULES_FILE,
+		CK_MOUNTS_FILE
 	};
 
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
 		if (strcmp(name, ours[i]) == 0)
 			return OURS;
+	if (strcmp(name, CK_REC_FILE "-journal") == 0)
+		return OURS;
 	if (strcmp(name, CK_OPERATOR_DIR) == 0)
 		return HIDDEN;
 	if ((starts(name, CK_SCRATCH_PREFIX) ||
@@ -358,6 +361,9 @@ remove_custody(struct ck_out *o, struct ck_fail *fail)
 	    (r = sweep(o, fail)) != CK_OK)
 		return r;
 	r = ck_io_remove(o->dirfd, CK_RULES_FILE, p->rules, fail);
+	if (r != CK_OK && r != CK_NOSTORE)
+		return r;
+	r = ck_io_remove(o->dirfd, CK_MOUNTS_FILE, p->mounts, fail);
 	if (r != CK_OK && r != CK_NOSTORE)
 		return r;
 	if ((r = ck_records_remove(o->dirfd, p->dir, fail)) != CK_OK)

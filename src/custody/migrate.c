@@ -230,7 +230,7 @@ move_in(struct ck_migrate_run *run, struct ck_fail *fail)
 	    (r = name_unasked(run, fail)) != CK_OK)
 		goto out;
 	if (run->in_place)
-		r = CK_OK;
+		r = ck_dedicated_tidy(run->p, fail);
 	else if (run->joins)
 		r = ck_migrate_join(run, fail);
 	else if ((r = ck_migrate_password(run, fail)) == CK_OK)
@@ -299,14 +299,15 @@ static ck_err
 still_sound(struct ck_migrate_run *run, struct ck_fail *fail)
 {
 	struct ck_place *p = run->p;
-	bool match = false, proved = false;
+	const char *differs = NULL;
+	bool proved = false;
 	int lock = -1;
 	ck_err r;
 
 	if ((r = keychain_sound(run, &proved, fail)) != CK_OK)
 		return r;
-	if (ck_rules_match(p, run->v.dirfd, run->v.rec, &match,
-	    NULL) == CK_OK && match)
+	if (ck_rules_match(p, run->v.dirfd, run->v.rec, &differs,
+	    NULL) == CK_OK && differs == NULL)
 		return CK_OK;
 	if (run->how->dry_run)
 		return CK_OK;

@@ -57,6 +57,8 @@ ck_migrate_join(struct ck_migrate_run *run, struct ck_fail *fail)
 	bool there = true;
 	ck_err r;
 
+	if (run->resumed && (r = ck_dedicated_tidy(p, fail)) != CK_OK)
+		return r;
 	r = ck_joined_add(p, &run->password, &run->pf.value, fail);
 	/* It may be there although the disk did not confirm it: then nothing
 	 * is taken back any more. */

@@ -344,19 +344,19 @@ ck_err
 ck_migrate_finish(struct ck_migrate_run *run, struct ck_fail *fail)
 {
 	struct ck_place *p = run->p;
+	const char *differs = NULL;
 	struct ck_rec_credential row;
 	char detail[128];
-	bool match = false;
 	ck_err r;
 
 	if ((r = ck_dedicated_prove(p, p->keychain, &run->password, NULL,
 	    fail)) != CK_OK)
 		return r;
-	if ((r = ck_rules_match(p, run->v.dirfd, run->v.rec, &match,
+	if ((r = ck_rules_match(p, run->v.dirfd, run->v.rec, &differs,
 	    fail)) != CK_OK)
 		return r;
-	if (!match)
-		return ck_fail_set(fail, CK_CHANGED, p->rules,
+	if (differs != NULL)
+		return ck_fail_set(fail, CK_CHANGED, differs,
 		    "is not what the records give");
 	if ((r = ck_records_credential_get(run->v.rec, p->credential, &row,
 	    fail)) != CK_OK)

@@ -115,9 +115,12 @@ custody_paths(struct ck_place *p, const struct ck_say *say,
 	    fail)) != CK_OK)
 		return r;
 	if ((r = ck_path_join(p->operator_dir, CK_KEYCHAIN_FILE, p->keychain,
+	    fail)) != CK_OK ||
+	    (r = ck_path_join(p->dir, CK_RULES_FILE, p->rules, fail)) != CK_OK ||
+	    (r = ck_path_join(p->dir, CK_MOUNTS_FILE, p->mounts,
 	    fail)) != CK_OK)
 		return r;
-	return ck_path_join(p->dir, CK_RULES_FILE, p->rules, fail);
+	return ck_path_join(p->dir, CK_REC_FILE, p->records, fail);
 }
 
 /* said when it is set, else home/rest. */

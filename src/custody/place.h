@@ -29,6 +29,7 @@
 #define CK_OPERATOR_DIR "operator"
 #define CK_KEYCHAIN_FILE "operator.keychain-db"
 #define CK_RULES_FILE "worker.sb"
+#define CK_MOUNTS_FILE "worker.mounts"
 #define CK_MARKER_DEFAULT "CLANKIE_WORKER_PANE"
 
 /* Lock settings of the dedicated file, in seconds. */
@@ -61,7 +62,9 @@ struct ck_place {
 	char dir[CK_PATH_MAX];          /* custody directory */
 	char operator_dir[CK_PATH_MAX];
 	char keychain[CK_PATH_MAX];     /* the dedicated file */
-	char rules[CK_PATH_MAX];
+	char rules[CK_PATH_MAX];        /* of a macOS worker */
+	char mounts[CK_PATH_MAX];       /* of a Linux worker */
+	char records[CK_PATH_MAX];
 	char config[CK_PATH_MAX];       /* XDG configuration directory */
 	char state[CK_PATH_MAX];        /* XDG state directory */
 	char clankie_state[CK_PATH_MAX];

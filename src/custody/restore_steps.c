@@ -131,7 +131,8 @@ ck_restore_write(struct ck_restore_run *run, struct ck_fail *fail)
 	ck_err r;
 
 	if ((r = ck_broker_put(run->p, &run->value, &run->broker_lock,
-	    fail)) == CK_OK)
+	    fail)) == CK_OK &&
+	    (r = ck_broker_settle(run->p, fail)) == CK_OK)
 		r = read_back(run, fail);
 	if (r != CK_OK)
 		undo(run);
@@ -204,6 +205,8 @@ drop_item(struct ck_restore_run *run, struct ck_fail *fail)
 {
 	ck_err r;
 
+	if (run->resumed && (r = ck_dedicated_tidy(run->p, fail)) != CK_OK)
+		return r;
 	if (run->value.p == NULL)
 		return CK_OK;
 	r = ck_joined_remove(run->p, &run->password, &run->value, fail);

@@ -2,17 +2,12 @@
 /* The steps of a rotation; see rotate_int.h. */
 #include "custody/rotate_int.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/io.h"
 #include "custody/anchor.h"
 #include "custody/seal.h"
 #include "store/login.h"
-
-/* What the engine calls a file on its way to the keychain's name. */
-#define LEFT_PREFIX CK_KEYCHAIN_FILE ".sb-"
 
 ck_err
 ck_rotate_read(struct ck_rotate_run *run, struct ck_fail *fail)
@@ -66,24 +61,6 @@ close_at(struct ck_rotate_run *run, uint64_t generation, const char *print,
 	return CK_OK;
 }
 
-/* What a killed rotation left beside the keychain goes; the name that it may
- * have given the new file becomes durable. */
-static ck_err
-tidy(struct ck_rotate_run *run, struct ck_fail *fail)
-{
-	const char *path = run->p->operator_dir;
-	int fd = -1;
-	ck_err r;
-
-	if ((r = ck_io_open_dir(AT_FDCWD, path, path, CK_IO_OWNER, &fd, NULL,
-	    fail)) != CK_OK)
-		return r;
-	if ((r = ck_io_sweep(fd, LEFT_PREFIX, path, fail)) == CK_OK)
-		r = ck_io_sync(fd, path, fail);
-	ck_io_close(&fd);
-	return r;
-}
-
 ck_err
 ck_rotate_settle(struct ck_rotate_run *run, bool *ret_landed,
     struct ck_fail *fail)
@@ -93,7 +70,7 @@ ck_rotate_settle(struct ck_rotate_run *run, bool *ret_landed,
 	ck_err r;
 
 	memcpy(run->nonce, j->nonce, sizeof(run->nonce));
-	if ((r = tidy(run, fail)) != CK_OK ||
+	if ((r = ck_dedicated_tidy(run->p, fail)) != CK_OK ||
 	    (r = ck_dedicated_prove(run->p, run->p->keychain, &run->password,
 	    &run->now, fail)) != CK_OK)
 		return r;

@@ -2,17 +2,16 @@
 /* From protected paths to rules on disk; see rules.h. */
 #include "custody/rules.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#include "base/io.h"
 #include "boundary/seatbelt.h"
 
-/* Largest rules file that is read back. */
-#define RULES_MAX ((size_t)4 << 20)
+/* Rows of the file broker: its directory goes with it. */
+#define WHY_BROKER "file broker"
 
 static ck_err
 add_row(struct ck_rules_set *set, const char *path, bool directory,
@@ -81,9 +80,9 @@ ck_rules_defaults(const struct ck_place *p, const char *const *checkouts,
 		const char *why;
 	} usual[] = {
 		{ p->dir, NULL, true, true, "custody directory" },
-		{ p->file_broker, NULL, false, true, "file broker" },
+		{ p->file_broker, NULL, false, true, WHY_BROKER },
 		{ p->config, "clankie/credentials.json", false, true,
-		    "file broker" },
+		    WHY_BROKER },
 		{ p->settings, NULL, false, false, "settings" },
 		{ p->config, "clankie-keys", true, false,
 		    "unlock password" },
@@ -134,7 +133,7 @@ static ck_err
 collect_broker(void *arg, const struct ck_rec_store *row)
 {
 	return row->kind != CK_KIND_FILE_BROKER ? CK_OK :
-	    add_row(arg, row->path, false, true, "file broker", NULL);
+	    add_row(arg, row->path, false, true, WHY_BROKER, NULL);
 }
 
 ck_err
@@ -154,34 +153,77 @@ ck_rules_recorded(const struct ck_place *p, struct ck_records *rec,
 	    fail)) != CK_OK)
 		return r;
 	if (p->broker_kind == CK_KIND_FILE_BROKER &&
-	    (r = add_row(ret, p->broker, false, true, "file broker",
+	    (r = add_row(ret, p->broker, false, true, WHY_BROKER,
 	    fail)) != CK_OK)
 		return r;
 	return ck_records_protected_each(rec, collect, ret, fail);
 }
 
-/* prove: evaluate the policy against the set before it is rendered. */
-static ck_err
-render(const struct ck_place *p, const struct ck_rules_set *set, bool prove,
-    struct ck_buf *out, struct ck_fail *fail)
+/* Room for the set and for the names that a mask shows. */
+enum { SHOWN = 5, PROTECT_MAX = CK_RULES_ROWS_MAX + SHOWN };
+
+/* The set as the boundary takes it; the caller frees.  NULL: no memory. */
+static struct ck_protect *
+protect_of(const struct ck_rules_set *set)
+{
+	struct ck_protect *protect = calloc(PROTECT_MAX, sizeof(*protect));
+
+	for (size_t i = 0; protect != NULL && i < set->n; i++) {
+		const struct ck_rec_protected *row = &set->row[i];
+
+		memcpy(protect[i].path, row->path, sizeof(protect[i].path));
+		protect[i].directory = row->directory;
+		protect[i].deny_read = row->deny_read;
+		protect[i].why = row->why;
+		protect[i].close_parent = !row->directory &&
+		    strcmp(row->why, WHY_BROKER) == 0;
+	}
+	return protect;
+}
+
+/*
+ * What somebody who looks for it finds in the masked custody directory: a
+ * dedicated keychain that is there and cannot be read, or a program would fall
+ * back to another store.  Appended to the set.
+ */
+static void
+show_custody(const struct ck_place *p, struct ck_protect *protect, size_t *n)
+{
+	const struct {
+		const char *path;
+		bool directory;
+	} shown[SHOWN] = {
+		{ p->operator_dir, true },
+		{ p->keychain, false },
+		{ p->records, false },
+		{ p->rules, false },
+		{ p->mounts, false },
+	};
+
+	for (size_t i = 0; i < SHOWN; i++) {
+		struct ck_protect *what = &protect[(*n)++];
+
+		(void)snprintf(what->path, sizeof(what->path), "%s",
+		    shown[i].path);
+		what->directory = shown[i].directory;
+		what->deny_read = true;
+		what->why = "custody directory";
+	}
+}
+
+ck_err
+ck_rules_seatbelt(const struct ck_place *p, const struct ck_rules_set *set,
+    bool prove, struct ck_buf *out, struct ck_fail *fail)
 {
 	/* The profile is read by macOS, whose volumes fold case and show the
 	 * data volume under a second name. */
 	const struct ck_worker_options options = { p->home, true, true };
+	struct ck_protect *protect = protect_of(set);
 	struct ck_policy *policy = NULL;
-	struct ck_protect *protect;
 	ck_err r;
 
-	protect = calloc(set->n == 0 ? 1 : set->n, sizeof(*protect));
 	if (protect == NULL)
 		return ck_fail_set(fail, CK_NOMEM, NULL, "no memory");
-	for (size_t i = 0; i < set->n; i++) {
-		memcpy(protect[i].path, set->row[i].path,
-		    sizeof(protect[i].path));
-		protect[i].directory = set->row[i].directory;
-		protect[i].deny_read = set->row[i].deny_read;
-		protect[i].why = set->row[i].why;
-	}
 	r = ck_policy_worker(protect, set->n, &options, &policy, fail);
 	if (r == CK_OK && prove)
 		r = ck_policy_covers(policy, protect, set->n, &options, fail);
@@ -192,92 +234,49 @@ render(const struct ck_place *p, const struct ck_rules_set *set, bool prove,
 	return r;
 }
 
-ck_err
-ck_rules_seatbelt(const struct ck_place *p, const struct ck_rules_set *set,
-    struct ck_buf *out, struct ck_fail *fail)
+void
+ck_rules_mounts_options(const struct ck_place *p,
+    struct ck_mounts_options *ret)
 {
-	return render(p, set, true, out, fail);
+	ret->home = p->home;
+	ret->user = (unsigned long)geteuid();
+	ret->look = ck_mounts_look;
+	ret->arg = NULL;
 }
 
-/* The rules that the records give, now. */
-static ck_err
-recorded_text(const struct ck_place *p, struct ck_records *rec, bool prove,
-    struct ck_buf *out, struct ck_fail *fail)
+ck_err
+ck_rules_mounts(const struct ck_place *p, const struct ck_rules_set *set,
+    bool prove, struct ck_mounts *ret, struct ck_fail *fail)
 {
-	struct ck_rules_set *set = calloc(1, sizeof(*set));
+	struct ck_protect *protect = protect_of(set);
+	struct ck_mounts_options options;
+	size_t n = set->n;
 	ck_err r;
 
-	if (set == NULL)
+	if (protect == NULL)
 		return ck_fail_set(fail, CK_NOMEM, NULL, "no memory");
-	if ((r = ck_rules_recorded(p, rec, set, fail)) == CK_OK)
-		r = render(p, set, prove, out, fail);
-	free(set);
-	return r;
-}
-
-/* Compare worker.sb with text. */
-static ck_err
-on_disk(const struct ck_place *p, int dirfd, struct ck_span text, bool *ret,
-    struct ck_fail *fail)
-{
-	uint8_t *bytes = NULL;
-	size_t n = 0;
-	int fd = -1;
-	ck_err r;
-
-	r = ck_io_open_file(dirfd, CK_RULES_FILE, p->rules,
-	    CK_IO_OWNER | CK_IO_NOWRITE | CK_IO_ONELINK, &fd, NULL, fail);
-	if (r == CK_NOSTORE) {
-		*ret = false;
-		return CK_OK;
-	}
-	if (r != CK_OK)
-		return r;
-	r = ck_io_read_all(fd, RULES_MAX, p->rules, &bytes, &n, fail);
-	ck_io_close(&fd);
-	if (r != CK_OK)
-		return r;
-	*ret = n == text.n && memcmp(bytes, text.p, n) == 0;
-	free(bytes);
-	return CK_OK;
-}
-
-ck_err
-ck_rules_write(const struct ck_place *p, int dirfd, struct ck_records *rec,
-    struct ck_fail *fail)
-{
-	struct ck_buf text = CK_BUF_INIT;
-	bool same = false;
-	ck_err r;
-
-	if ((r = recorded_text(p, rec, true, &text, fail)) != CK_OK)
-		goto out;
-	if ((r = on_disk(p, dirfd, ck_buf_view(&text), &same, fail)) != CK_OK ||
-	    same)
-		goto out;
-	if ((r = ck_io_replace(dirfd, CK_RULES_FILE, p->rules, text.p, text.n,
-	    0600, fail)) != CK_OK)
-		goto out;
-	if ((r = on_disk(p, dirfd, ck_buf_view(&text), &same, fail)) == CK_OK &&
-	    !same)
-		r = ck_fail_set(fail, CK_IO, p->rules,
-		    "does not give back what was written");
-out:
-	ck_buf_free(&text);
+	ck_rules_mounts_options(p, &options);
+	show_custody(p, protect, &n);
+	r = ck_mounts_compile(protect, n, &options, ret, fail);
+	if (r == CK_OK && prove)
+		r = ck_mounts_cover(ret, protect, n, &options, fail);
+	free(protect);
 	return r;
 }
 
 ck_err
-ck_rules_match(const struct ck_place *p, int dirfd, struct ck_records *rec,
-    bool *ret, struct ck_fail *fail)
+ck_rules_possible(const struct ck_place *p, const struct ck_rules_set *set,
+    struct ck_fail *fail)
 {
+	struct ck_mounts *plan = calloc(1, sizeof(*plan));
 	struct ck_buf text = CK_BUF_INIT;
 	ck_err r;
 
-	/* The same text was proved when it was written; what differs from it
-	 * is not asked for a proof. */
-	if ((r = recorded_text(p, rec, false, &text, fail)) == CK_OK)
-		r = on_disk(p, dirfd, ck_buf_view(&text), ret, fail);
+	if (plan == NULL)
+		return ck_fail_set(fail, CK_NOMEM, NULL, "no memory");
+	if ((r = ck_rules_seatbelt(p, set, true, &text, fail)) == CK_OK)
+		r = ck_rules_mounts(p, set, true, plan, fail);
 	ck_buf_free(&text);
+	free(plan);
 	return r;
 }

@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/err.h"
+#include "boundary/mounts.h"
 #include "boundary/policy.h"
 #include "custody/place.h"
 #include "records/records.h"
@@ -37,20 +38,43 @@ CK_MUST_USE ck_err ck_rules_recorded(const struct ck_place *p,
     struct ck_records *rec, struct ck_rules_set *ret, struct ck_fail *fail);
 
 /*
- * The worker profile as Seatbelt text, appended to out.  The policy is
- * evaluated against the set before it is rendered (CK_NOENFORCE).
+ * The worker profile as Seatbelt text, appended to out.  prove: the policy is
+ * evaluated against the set before it is rendered (CK_NOENFORCE); a text that
+ * is only compared needs no proof.
  */
 CK_MUST_USE ck_err ck_rules_seatbelt(const struct ck_place *p,
-    const struct ck_rules_set *set, struct ck_buf *out,
+    const struct ck_rules_set *set, bool prove, struct ck_buf *out,
     struct ck_fail *fail);
 
-/* Write the recorded rules to worker.sb (0600) and read them back. */
+/* The same set as the mount plan of a Linux worker; prove as above. */
+CK_MUST_USE ck_err ck_rules_mounts(const struct ck_place *p,
+    const struct ck_rules_set *set, bool prove, struct ck_mounts *ret,
+    struct ck_fail *fail);
+/* Both can be made of the set. */
+CK_MUST_USE ck_err ck_rules_possible(const struct ck_place *p,
+    const struct ck_rules_set *set, struct ck_fail *fail);
+/* How that plan is made here, for ck_mounts_report(). */
+void ck_rules_mounts_options(const struct ck_place *p,
+    struct ck_mounts_options *ret);
+
+/* Write the recorded rules to worker.sb and worker.mounts (0600) and read
+ * them back.  Files that are right are not touched. */
 CK_MUST_USE ck_err ck_rules_write(const struct ck_place *p, int dirfd,
     struct ck_records *rec, struct ck_fail *fail);
 
-/* Do the rules on disk equal the rules the records give?  A missing file is
- * *ret false. */
+/*
+ * Do the rules on disk equal the rules the records give?  *ret is NULL, or
+ * the path of a file that does not or that is missing, p's own.  What the
+ * records do not say is not compared: which directory a step of the plan is
+ * about, and which could be renamed.  A checkout that was made anew is no
+ * reason to doubt them, but ck_rules_ready() refuses.
+ */
 CK_MUST_USE ck_err ck_rules_match(const struct ck_place *p, int dirfd,
-    struct ck_records *rec, bool *ret, struct ck_fail *fail);
+    struct ck_records *rec, const char **ret, struct ck_fail *fail);
+
+/* The plan on disk can be carried out: it is what the records give, down to
+ * the directories.  CK_NOENFORCE, with the next step. */
+CK_MUST_USE ck_err ck_rules_ready(const struct ck_place *p, int dirfd,
+    struct ck_records *rec, struct ck_fail *fail);
 
 #endif

@@ -43,6 +43,7 @@ ck_err
 ck_status(struct ck_place *p, struct ck_status *ret, struct ck_fail *fail)
 {
 	struct ck_view v = CK_VIEW_INIT;
+	const char *differs = "";
 	struct ck_status s;
 	ck_err r;
 
@@ -74,8 +75,9 @@ ck_status(struct ck_place *p, struct ck_status *ret, struct ck_fail *fail)
 	if (s.in_charge)
 		look_at_file(p, &s);
 	if (s.in_charge && v.rec != NULL)
-		s.rules_err = ck_rules_match(p, v.dirfd, v.rec,
-		    &s.rules_match, NULL);
+		s.rules_err = ck_rules_match(p, v.dirfd, v.rec, &differs,
+		    NULL);
+	s.rules_match = s.rules_err == CK_OK && differs == NULL;
 	ck_view_close(&v);
 	*ret = s;
 	return CK_OK;

@@ -33,7 +33,7 @@ struct ck_status {
 	bool unlock_there;
 	ck_err list_err;                 /* search list: CK_REFUSED = on it */
 	ck_err rules_err;
-	bool rules_match;                /* worker.sb equals the records */
+	bool rules_match;                /* as the records give them */
 	ck_err sandbox_err;
 	enum ck_worker_sandbox sandbox;
 	bool override;                   /* environment override is set */

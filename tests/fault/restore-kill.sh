@@ -22,6 +22,12 @@ s_sweep kill 18
 s_sweep EIO 6
 s_sweep ENOSPC 6
 
+# The broker's file has its name, and the disk was not asked to keep it.
+S_FIRST='fsync 2'
+s_ready restore_again file
+expect "killed before $S_FIRST" test "$(s_status unfinished)" = restore
+s_sweep power 8
+
 # Recorded and not yet renamed; renamed; the password is gone.
 for S_FIRST in 'renameat2 1' 'unlinkat 3' 'unlinkat 4'; do
 	s_ready restore_again file

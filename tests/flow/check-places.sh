@@ -32,6 +32,7 @@ chmod 0644 "$KEYS/worker.sb"
 k_finds 0 ''
 for path in .clankie-keys/operator/operator.keychain-db \
     .clankie-keys/custody.db .clankie-keys/worker.sb \
+    .clankie-keys/worker.mounts \
     .config/clankie-keys/unlock.json .config/clankie/credentials.json; do
 	k_back "$path has a second name"
 	ln "$T_HOME/$path" "$T_HOME/second"
@@ -73,6 +74,7 @@ expect_status 19
 expect_out_empty
 for name in .clankie-keys/custody.db.new-4711 \
     .clankie-keys/worker.sb.tmp-0123abcd \
+    .clankie-keys/worker.mounts.tmp-0123abcd \
     .clankie-keys/operator/operator.keychain-db.sb-0123abcd-012345 \
     .config/clankie-keys/unlock.json.tmp-0123abcd; do
 	k_back "$name was left"

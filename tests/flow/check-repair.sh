@@ -51,26 +51,33 @@ k_copy_noted() {
 }
 k_copy_noted
 
-for how in edited gone; do
-	t_case "rules that are $how"
-	cp -p "$KEYS/worker.sb" "$T_TMP/rules"
-	if [ "$how" = edited ]; then
-		echo '(allow default)' >>"$KEYS/worker.sb"
+# A copy's directories are others, which no finding says and a writer sets
+# right.
+run "$CK" rules --write
+expect_status 0
+for how in 'worker.sb edited' 'worker.sb gone' 'worker.mounts edited' \
+    'worker.mounts gone'; do
+	t_case "rules: $how"
+	file=${how% *}
+	cp -p "$KEYS/$file" "$T_TMP/rules"
+	if [ "${how#* }" = edited ]; then
+		echo '(allow default)' >>"$KEYS/$file"
 	else
-		rm "$KEYS/worker.sb"
+		rm "$KEYS/$file"
 	fi
 	repair 0
 	expect_out_has 'repaired rules-'
 	expect_out_has 'written from the records'
 	k_expect ''
-	only_changed ./.clankie-keys/worker.sb
-	expect_same "$T_TMP/rules" "$KEYS/worker.sb"
-	expect_mode 0600 "$KEYS/worker.sb"
+	only_changed "./.clankie-keys/$file"
+	expect_same "$T_TMP/rules" "$KEYS/$file"
+	expect_mode 0600 "$KEYS/$file"
 done
 
 t_case 'what was left'
 for name in .clankie-keys/custody.db.new-4711 \
     .clankie-keys/worker.sb.tmp-0123abcd \
+    .clankie-keys/worker.mounts.tmp-0123abcd \
     .clankie-keys/operator/operator.keychain-db.sb-0123abcd-012345 \
     .config/clankie-keys/unlock.json.tmp-0123abcd; do
 	: | t_write "$T_HOME/$name"
@@ -80,6 +87,7 @@ repair 0
 expect_out_has 'repaired leftover-temporary'
 k_expect ''
 only_changed './.clankie-keys/custody.db.new-4711
+./.clankie-keys/worker.mounts.tmp-0123abcd
 ./.clankie-keys/worker.sb.tmp-0123abcd
 ./.clankie-keys/operator/operator.keychain-db.sb-0123abcd-012345
 ./.config/clankie-keys/unlock.json.tmp-0123abcd'

@@ -165,6 +165,13 @@ k_finds 21 rules-differ
 k_back 'rules that are gone'
 rm "$KEYS/worker.sb"
 k_finds 21 rules-missing
+k_back 'a mount plan that was edited'
+sed '/^mask /d' "$KEYS/worker.mounts" >"$T_TMP/new"
+cat "$T_TMP/new" >"$KEYS/worker.mounts"
+k_finds 21 rules-differ
+k_back 'a mount plan that is gone'
+rm "$KEYS/worker.mounts"
+k_finds 21 rules-missing
 k_back 'the sandbox is off'
 k_sandbox off
 k_finds 0 sandbox-off

@@ -69,7 +69,7 @@ expect_dedicated() { # service, account, file with the value
 	expect 'below the custody directory lies what belongs there' \
 	    [ "$(c_tree "$KEYS" | grep -v '/\.fl[0-9A-F]*$' |
 	    tr '\n' ' ')" = ". ./custody.db \
-./operator ./operator/operator.keychain-db ./worker.sb " ]
+./operator ./operator/operator.keychain-db ./worker.mounts ./worker.sb " ]
 	expect 'nothing else was left' c_strays
 }
 

@@ -21,7 +21,7 @@ sql() {
 expect_given_back() {
 	expect 'below the custody directory lies what belongs there' \
 	    [ "$(c_tree "$KEYS" | grep -v '/\.fl[0-9A-F]*$' |
-	    tr '\n' ' ')" = '. ./custody.db ./worker.sb ' ]
+	    tr '\n' ' ')" = '. ./custody.db ./worker.mounts ./worker.sb ' ]
 	refute 'the unlock password is gone' test -e "$UNLOCK"
 	refute 'and its directory' test -e "$(dirname "$UNLOCK")"
 	expect 'nothing was left' c_strays

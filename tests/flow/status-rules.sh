@@ -108,6 +108,30 @@ expect_golden rules.sb normal_rules
 expect_out_is "$KEYS/worker.sb"
 run "$CK" rules --format seatbelt
 expect_out_is "$KEYS/worker.sb"
+run "$CK" rules --format mounts
+expect_status 0
+expect_out_is "$KEYS/worker.mounts"
+expect_err_has '.config/herdr/config.toml: is not there'
+run "$CK" rules --format mounts --quiet
+expect_out_is "$KEYS/worker.mounts"
+expect_err_empty
+run "$CK" rules --format mounts --json
+expect_status 0
+expect_json format mounts
+expect_json path "$KEYS/worker.mounts"
+"$T_TOOLS/ck-json" text <"$T_OUT" >"$T_TMP/text"
+expect 'the plan of --json is that of the file' \
+    test "$(cat "$T_TMP/text")" = "$(cat "$KEYS/worker.mounts" && echo)"
+for line in 'mask dir 0100 [0-9]* [0-9]* '"$KEYS" \
+    'name file 0000 - - '"$DEDICATED" \
+    'mask dir 0500 [0-9]* [0-9]* '"$CLANKIE" \
+    'name file 0000 - - '"$BROKER" \
+    'back file - - - '"$CLANKIE/settings.json" \
+    'read dir - [0-9]* [0-9]* '"$T_HOME/.config/clankie-keys"; do
+	expect "a line $(echo "$line" | sed "s|$T_HOME|~|")" \
+	    grep -qx "$line" "$KEYS/worker.mounts"
+done
+expect_mode 0600 "$KEYS/worker.mounts"
 run "$CK" rules --format nonsense
 expect_status 14
 expect_out_empty
@@ -132,7 +156,7 @@ mkfifo -m 0600 "$UNLOCK"
 rm "$BROKER"
 mkfifo -m 0600 "$BROKER"
 for words in status 'status --json' 'precedence list' rules \
-    --version --help; do
+    'rules --format mounts' --version --help; do
 	# shellcheck disable=SC2086  # words
 	run "$CK" $words
 	expect_status 0
@@ -165,6 +189,28 @@ for edit in 's/subpath/literal/' 's/^(deny/(allow/' 1d; do
 	run "$CK" status --json
 	expect_json rules_state match
 done
+t_case 'a plan that was edited'
+cp "$KEYS/worker.mounts" "$T_TMP/plan"
+for edit in 1d '/^mask/d' 's/^mask/bind/' 's/ 0100 / 0700 /' '/^end/d'; do
+	sed "$edit" "$T_TMP/plan" >"$KEYS/worker.mounts"
+	run "$CK" status --json
+	expect_json rules_state differ
+	run "$CK" rules --write
+	expect_status 0
+	expect_same "$T_TMP/plan" "$KEYS/worker.mounts"
+done
+t_case 'a plan of other directories'
+mv "$CLANKIE" "$T_HOME/away"
+cp -a "$T_HOME/away" "$CLANKIE"
+run "$CK" status --json
+expect_json rules_state match
+run "$CK" rules --write
+expect_status 0
+refute 'it was written again' cmp -s "$T_TMP/plan" "$KEYS/worker.mounts"
+rm -rf "$CLANKIE"
+mv "$T_HOME/away" "$CLANKIE"
+run "$CK" rules --write
+expect_same "$T_TMP/plan" "$KEYS/worker.mounts"
 t_case 'rules that are gone'
 rm "$KEYS/worker.sb"
 run "$CK" status --json
@@ -302,4 +348,4 @@ run "$CK" status
 expect_golden status-restored.txt
 
 t_case 'whole script'
-t_no_secret "$KEYS/custody.db" "$KEYS/worker.sb"
+t_no_secret "$KEYS/custody.db" "$KEYS/worker.sb" "$KEYS/worker.mounts"

@@ -84,6 +84,7 @@ s_sql() {
 	sqlite3 -readonly "$KEYS/custody.db" "$1" 2>&1
 }
 
+# A keychain's item has more behind the password.
 s_unlock_password() {
 	if [ "$S_STORE" = file ]; then
 		"$T_TOOLS/ck-json" password <"$UNLOCK"
@@ -234,7 +235,8 @@ s_again() {
 	    grep -q '"outcome":"already"' "$T_TMP/again"; then
 		s_left=$(s_strays | grep -v '\.lock$')
 	fi
-	[ -z "$s_kept" ] || s_left=$(s_strays | grep -v '\.tmp-[0-9a-f]*$')
+	[ -z "$s_kept" ] ||
+	    s_left=$(echo "$s_left" | grep -v '\.tmp-[0-9a-f]*$')
 	[ -z "$s_left" ] || why "left: $s_left"
 }
 

@@ -233,7 +233,7 @@ s_done_restore() {
 	    why "the second restore says $(cat "$T_TMP/again")"
 	[ -n "$(s_broker_copy)" ] || why 'not in the broker'
 	s_left=$(cd "$KEYS" && find . ! -name '.fl*' | sort | tr '\n' ' ')
-	[ "$s_left" = '. ./custody.db ./worker.sb ' ] ||
+	[ "$s_left" = '. ./custody.db ./worker.mounts ./worker.sb ' ] ||
 	    why "left: $s_left"
 	[ -z "$(s_unlock_password)" ] || why 'the unlock password is there'
 	"$CK" migrate $S_LOGIN 3<"$PW" >"$T_TMP/null" 2>"$T_TMP/again.err" ||
