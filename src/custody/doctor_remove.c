@@ -85,8 +85,6 @@ in_custody(const struct ck_out *o, const char *name)
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
 		if (strcmp(name, ours[i]) == 0)
 			return OURS;
-	if (strcmp(name, CK_REC_FILE "-journal") == 0)
-		return OURS;
 	if (strcmp(name, CK_OPERATOR_DIR) == 0)
 		return HIDDEN;
 	if ((starts(name, CK_SCRATCH_PREFIX) ||

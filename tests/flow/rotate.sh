@@ -160,7 +160,7 @@ run "$CK" rotate --login-password-fd 3 --json 3<"$PW"
 expect_status 0
 expect_json generation 3
 "$CK" keychain list "$LOGIN" --json >"$T_TMP/login.now"
-for at in 'then' now; do
+for at in "then" now; do
 	# The anchor is beside the unlock password, in its item.
 	sed 's/"modified":"[^"]*"//g; s/"commit":[0-9]*//' \
 	    "$T_TMP/login.$at" >"$T_TMP/login.$at.same"
