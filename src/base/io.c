@@ -379,11 +379,11 @@ make_temp(int dirfd, const char *name, const char *shown, unsigned int how,
 static void
 sweep(int dirfd, const char *name, unsigned int how)
 {
-	char prefix[NAME_MAX + 1];
-	int n = snprintf(prefix, sizeof(prefix), "%s.tmp-", name);
+	char form[NAME_MAX + 1];
+	int n = snprintf(form, sizeof(form), "%s" CK_IO_TEMP, name);
 
-	if ((how & CK_IO_APPLE) == 0 && n > 0 && (size_t)n < sizeof(prefix))
-		(void)!ck_io_sweep(dirfd, prefix, name, NULL);
+	if ((how & CK_IO_APPLE) == 0 && n > 0 && (size_t)n < sizeof(form))
+		(void)!ck_io_sweep(dirfd, form, name, NULL);
 }
 
 /* Give temp its final name.  0 or an errno. */

@@ -104,17 +104,24 @@ CK_MUST_USE ck_err ck_io_remove(int dirfd, const char *name,
     const char *shown, struct ck_fail *fail);
 
 /*
- * Remove what a writer that was killed left in a directory: regular files of
- * the caller whose name is prefix ("NAME.tmp-", "NAME.sb-") and hex digits,
- * dashes between them or not.  The caller holds the lock of those writers, so
- * that none of the files is in use.
+ * The names of those temporary files, behind the name of the final one; each #
+ * is a lower-case hexadecimal digit.  Whatever is called otherwise is not ours.
  */
-CK_MUST_USE ck_err ck_io_sweep(int dirfd, const char *prefix,
+#define CK_IO_TEMP ".tmp-########"
+#define CK_IO_TEMP_APPLE ".sb-########-######"
+
+/* name is one that form ("NAME" CK_IO_TEMP) stands for. */
+bool ck_io_is_left(const char *name, const char *form);
+
+/*
+ * Remove what a writer that was killed left in a directory: regular files of
+ * the caller with one link and a name of the form.  The caller holds the lock
+ * of those writers, so that none of the files is in use.
+ */
+CK_MUST_USE ck_err ck_io_sweep(int dirfd, const char *form,
     const char *shown, struct ck_fail *fail);
-/* Such a name: prefix and hex digits or dashes, at least one. */
-bool ck_io_is_left(const char *name, const char *prefix);
 /* How many files ck_io_sweep() would remove. */
-CK_MUST_USE ck_err ck_io_left(int dirfd, const char *prefix,
+CK_MUST_USE ck_err ck_io_left(int dirfd, const char *form,
     const char *shown, size_t *ret, struct ck_fail *fail);
 
 /*

@@ -9,23 +9,27 @@
 #include <unistd.h>
 
 bool
-ck_io_is_left(const char *name, const char *prefix)
+ck_io_is_left(const char *name, const char *form)
 {
-	size_t n = strlen(prefix);
-	const char *rest = name + n;
+	static const char digits[] = "0123456789abcdef";
 
-	return strncmp(name, prefix, n) == 0 && *rest != '\0' &&
-	    rest[strspn(rest, "0123456789abcdef-")] == '\0';
+	for (; *form != '\0' && *name != '\0'; form++, name++)
+		if (*form == '#' ? strchr(digits, *name) == NULL :
+		    *form != *name)
+			return false;
+	return *form == *name;
 }
 
-/* Ours, and a plain file: anything else is somebody's business. */
+/* Ours, and a plain file under this name only: anything else is somebody's
+ * business. */
 static bool
 is_ours(int dirfd, const char *name)
 {
 	struct stat st;
 
 	return fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    S_ISREG(st.st_mode) && st.st_uid == geteuid();
+	    S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+	    st.st_nlink == 1;
 }
 
 /* A stream of its own, since reading a directory moves its offset; or NULL,
@@ -46,7 +50,7 @@ list(int dirfd, const char *shown, ck_err *ret_why, struct ck_fail *fail)
 }
 
 ck_err
-ck_io_sweep(int dirfd, const char *prefix, const char *shown,
+ck_io_sweep(int dirfd, const char *form, const char *shown,
     struct ck_fail *fail)
 {
 	const struct dirent *entry;
@@ -56,7 +60,7 @@ ck_io_sweep(int dirfd, const char *prefix, const char *shown,
 	if ((dir = list(dirfd, shown, &r, fail)) == NULL)
 		return r;
 	while ((entry = readdir(dir)) != NULL)
-		if (ck_io_is_left(entry->d_name, prefix) &&
+		if (ck_io_is_left(entry->d_name, form) &&
 		    is_ours(dirfd, entry->d_name) &&
 		    unlinkat(dirfd, entry->d_name, 0) != 0 &&
 		    errno != ENOENT)
@@ -67,7 +71,7 @@ ck_io_sweep(int dirfd, const char *prefix, const char *shown,
 }
 
 ck_err
-ck_io_left(int dirfd, const char *prefix, const char *shown, size_t *ret,
+ck_io_left(int dirfd, const char *form, const char *shown, size_t *ret,
     struct ck_fail *fail)
 {
 	const struct dirent *entry;
@@ -78,7 +82,7 @@ ck_io_left(int dirfd, const char *prefix, const char *shown, size_t *ret,
 	if ((dir = list(dirfd, shown, &r, fail)) == NULL)
 		return r;
 	while ((entry = readdir(dir)) != NULL)
-		if (ck_io_is_left(entry->d_name, prefix) &&
+		if (ck_io_is_left(entry->d_name, form) &&
 		    is_ours(dirfd, entry->d_name))
 			n++;
 	(void)closedir(dir);

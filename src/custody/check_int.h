@@ -43,7 +43,7 @@ CK_MUST_USE ck_err ck_check_asides(const struct ck_place *p,
 /* Where killed writers leave files, for check and its repair. */
 struct ck_leftover {
 	const char *dir;              /* p's, or unlock_dir */
-	const char *prefix;           /* of ck_io_sweep() */
+	const char *form;             /* of ck_io_sweep() */
 };
 enum { CK_LEFTOVERS = 6 };
 void ck_check_leftovers(const struct ck_place *p,

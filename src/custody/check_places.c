@@ -158,12 +158,12 @@ ck_check_leftovers(const struct ck_place *p, char unlock_dir[CK_PATH_MAX],
     struct ck_leftover ret[CK_LEFTOVERS])
 {
 	const struct ck_leftover all[CK_LEFTOVERS] = {
-		{ p->dir, CK_REC_FILE ".new-" },
-		{ p->dir, CK_REC_FILE ".tmp-" },
-		{ p->dir, CK_RULES_FILE ".tmp-" },
-		{ p->dir, CK_MOUNTS_FILE ".tmp-" },
-		{ p->operator_dir, CK_KEYCHAIN_FILE ".sb-" },
-		{ unlock_dir, "unlock.json.tmp-" },
+		{ p->dir, CK_REC_NEW },
+		{ p->dir, CK_REC_FILE CK_IO_TEMP },
+		{ p->dir, CK_RULES_FILE CK_IO_TEMP },
+		{ p->dir, CK_MOUNTS_FILE CK_IO_TEMP },
+		{ p->operator_dir, CK_KEYCHAIN_FILE CK_IO_TEMP_APPLE },
+		{ unlock_dir, "unlock.json" CK_IO_TEMP },
 	};
 
 	ck_path_parent(p->unlock, unlock_dir);
@@ -187,13 +187,13 @@ leftovers(struct ck_check *c)
 		r = ck_io_open_dir(AT_FDCWD, dir, dir, CK_IO_OWNER, &fd, NULL,
 		    &fail);
 		if (r == CK_OK)
-			r = ck_io_left(fd, left[i].prefix, dir, &n, &fail);
+			r = ck_io_left(fd, left[i].form, dir, &n, &fail);
 		ck_io_close(&fd);
 		if (r == CK_OK && n > 0)
 			ck_finding_add(c->out, CK_F_LEFTOVER, dir, NULL,
-			    "has %zu file%s %s..., left by a writer that was "
+			    "has %zu file%s %s, left by a writer that was "
 			    "killed or belonging to one at work", n,
-			    n == 1 ? "" : "s", left[i].prefix);
+			    n == 1 ? "" : "s", left[i].form);
 		else if (r != CK_OK && r != CK_NOSTORE &&
 		    !ck_findings_error_at(c->out, dir))
 			ck_finding_fail(c->out, CK_F_NOT_JUDGED, r, &fail);

@@ -80,12 +80,12 @@ sweep(struct repair *m)
 
 		r = ck_io_open_dir(AT_FDCWD, dir, dir, CK_IO_OWNER, &fd, NULL,
 		    &fail);
-		if (r == CK_OK && (r = ck_io_left(fd, left[i].prefix, dir, &n,
+		if (r == CK_OK && (r = ck_io_left(fd, left[i].form, dir, &n,
 		    &fail)) == CK_OK && n > 0 &&
-		    (r = ck_io_sweep(fd, left[i].prefix, dir, &fail)) == CK_OK)
+		    (r = ck_io_sweep(fd, left[i].form, dir, &fail)) == CK_OK)
 			ck_finding_add(m->done, CK_F_LEFTOVER, dir, NULL,
-			    "%zu file%s %s... removed", n, n == 1 ? "" : "s",
-			    left[i].prefix);
+			    "%zu file%s %s removed", n, n == 1 ? "" : "s",
+			    left[i].form);
 		ck_io_close(&fd);
 		if (r != CK_OK && r != CK_NOSTORE)
 			failed(m, r, &fail);

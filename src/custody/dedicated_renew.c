@@ -27,7 +27,7 @@ sync_dir(int dirfd, const char *name, const char *path, struct ck_fail *fail)
 }
 
 /* What the engine calls a file on its way to the keychain's name. */
-#define LEFT_PREFIX CK_KEYCHAIN_FILE ".sb-"
+#define LEFT CK_KEYCHAIN_FILE CK_IO_TEMP_APPLE
 
 ck_err
 ck_dedicated_tidy(const struct ck_place *p, struct ck_fail *fail)
@@ -39,7 +39,7 @@ ck_dedicated_tidy(const struct ck_place *p, struct ck_fail *fail)
 	if ((r = ck_io_open_dir(AT_FDCWD, path, path, CK_IO_OWNER, &fd, NULL,
 	    fail)) != CK_OK)
 		return r;
-	if ((r = ck_io_sweep(fd, LEFT_PREFIX, path, fail)) == CK_OK)
+	if ((r = ck_io_sweep(fd, LEFT, path, fail)) == CK_OK)
 		r = ck_io_sync(fd, path, fail);
 	ck_io_close(&fd);
 	return r;
@@ -74,13 +74,12 @@ ck_dedicated_renew(const struct ck_place *p, int dirfd, const char *nonce,
 static bool
 is_writers(const char *name)
 {
-	static const char left[] = LEFT_PREFIX;
 	char lock[KC_LOCK_NAME_SIZE];
 
 	kc_lock_name(CK_KEYCHAIN_FILE, lock);
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
 	    strcmp(name, CK_KEYCHAIN_FILE) == 0 || strcmp(name, lock) == 0 ||
-	    strncmp(name, left, sizeof(left) - 1) == 0;
+	    ck_io_is_left(name, LEFT);
 }
 
 ck_err

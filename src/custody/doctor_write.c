@@ -59,7 +59,7 @@ remove_scratch(int dirfd, const char *name, const char *shown,
 	if ((r = ck_io_open_dir(dirfd, name, shown, CK_IO_OWNER |
 	    CK_IO_PRIVATE, &fd, NULL, fail)) != CK_OK)
 		return r == CK_NOSTORE ? CK_OK : r;
-	(void)!ck_io_sweep(fd, CK_REC_FILE ".new-", shown, NULL);
+	(void)!ck_io_sweep(fd, CK_REC_NEW, shown, NULL);
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 		if (unlinkat(fd, files[i], 0) != 0 && errno != ENOENT)
 			r = ck_fail_sys(fail, errno, shown, "empty it");

@@ -104,10 +104,10 @@ ck_rec_create(int dirfd, const char *path, struct ck_fail *fail)
 		return r;
 	/* Under the custody lock any that is there was left by a process that
 	 * died. */
-	if ((r = ck_io_sweep(dirfd, CK_REC_FILE ".new-", path, fail)) != CK_OK)
+	if ((r = ck_io_sweep(dirfd, CK_REC_NEW, path, fail)) != CK_OK)
 		goto out;
-	(void)snprintf(temp, sizeof(temp), CK_REC_FILE ".new-%ld",
-	    (long)getpid());
+	(void)snprintf(temp, sizeof(temp), CK_REC_FILE ".new-%016lx",
+	    (unsigned long)getpid());
 	fd = openat(dirfd, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
 	    O_CLOEXEC, 0600);
 	if (fd < 0) {

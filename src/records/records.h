@@ -37,6 +37,8 @@
 #include "base/path.h"
 
 #define CK_REC_FILE "custody.db"
+/* What it is called while it is made, for ck_io_sweep(). */
+#define CK_REC_NEW CK_REC_FILE ".new-################"
 
 /* Marks of the file: "ckey", and the version of the schema. */
 #define CK_REC_APPLICATION_ID 0x636b6579

@@ -384,15 +384,15 @@ out:
 ck_err
 ck_unlock_tidy(const char *path, struct ck_fail *fail)
 {
-	char prefix[CK_PATH_MAX];
+	char form[CK_PATH_MAX];
 	int dirfd = -1;
 	ck_err r;
 
-	if ((r = ck_path_format(prefix, fail, "%s.tmp-",
+	if ((r = ck_path_format(form, fail, "%s" CK_IO_TEMP,
 	    ck_path_base(path))) != CK_OK ||
 	    (r = open_dir(path, &dirfd, fail)) != CK_OK)
 		return r;
-	r = ck_io_sweep(dirfd, prefix, path, fail);
+	r = ck_io_sweep(dirfd, form, path, fail);
 	ck_io_close(&dirfd);
 	return r;
 }

@@ -72,7 +72,7 @@ k_has second-custody
 run "$CK" get --home "$T_HOME/other" --fd 1
 expect_status 19
 expect_out_empty
-for name in .clankie-keys/custody.db.new-4711 \
+for name in .clankie-keys/custody.db.new-0000000000004711 \
     .clankie-keys/worker.sb.tmp-0123abcd \
     .clankie-keys/worker.mounts.tmp-0123abcd \
     .clankie-keys/operator/operator.keychain-db.sb-0123abcd-012345 \

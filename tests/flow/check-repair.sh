@@ -75,23 +75,32 @@ for how in 'worker.sb edited' 'worker.sb gone' 'worker.mounts edited' \
 done
 
 t_case 'what was left'
-for name in .clankie-keys/custody.db.new-4711 \
+for name in .clankie-keys/custody.db.new-0000000000004711 \
     .clankie-keys/worker.sb.tmp-0123abcd \
     .clankie-keys/worker.mounts.tmp-0123abcd \
     .clankie-keys/operator/operator.keychain-db.sb-0123abcd-012345 \
     .config/clankie-keys/unlock.json.tmp-0123abcd; do
 	: | t_write "$T_HOME/$name"
 done
-: | t_write "$KEYS/worker.sb.tmp-notes"
+# Whose names only look like it.
+others="$KEYS/worker.sb.tmp-notes $KEYS/custody.db.new-2026-11-30
+    $KEYS/custody.db.new-20261130 $KEYS/custody.db.tmp-2026 $UNLOCK.tmp-01-02
+    $KEYS/worker.sb.tmp-ABCDEF01 $KEYS/worker.sb.tmp-0123abcd.bak"
+for name in $others; do
+	: | t_write "$name"
+done
 repair 0
 expect_out_has 'repaired leftover-temporary'
 k_expect ''
-only_changed './.clankie-keys/custody.db.new-4711
+only_changed './.clankie-keys/custody.db.new-0000000000004711
 ./.clankie-keys/worker.mounts.tmp-0123abcd
 ./.clankie-keys/worker.sb.tmp-0123abcd
 ./.clankie-keys/operator/operator.keychain-db.sb-0123abcd-012345
 ./.config/clankie-keys/unlock.json.tmp-0123abcd'
-rm "$KEYS/worker.sb.tmp-notes"
+for name in $others; do
+	expect "$(basename "$name") stays" test -e "$name"
+	rm -f "$name"
+done
 
 t_case 'a keychain that lies aside'
 nonce=0123456789abcdef0123456789abcdef

@@ -330,7 +330,7 @@ fi
 k_back 'findings in their order'
 chmod 0777 "$KEYS/worker.sb"
 chmod 0644 "$UNLOCK"
-: | t_write "$KEYS/custody.db.new-4711"
+: | t_write "$KEYS/custody.db.new-0000000000004711"
 echo '(allow default)' >>"$KEYS/worker.sb"
 k_sandbox off
 d_doctor

@@ -11,6 +11,8 @@
 #include "base/io.h"
 #include "base/path.h"
 
+#define FORM "f" CK_IO_TEMP
+
 struct fixture {
 	char dir[CK_PATH_MAX];
 	int dirfd;
@@ -68,22 +70,24 @@ left_temporaries_go_and_other_names_stay(void **state)
 {
 	static const char *const stay[] = { "f", "f.tmp", "f.tmp-",
 		"f.tmp-xyz", "f.tmp-0123abcd.old", "g.tmp-0123abcd",
-		"f.sb-0123abcd-012345", "f.12.0123abcd.tmp" };
+		"f.sb-0123abcd-012345", "f.12.0123abcd.tmp", "f.tmp-4711",
+		"f.tmp-2026-11-30", "f.tmp-0123ABCD", "f.tmp-0123abc",
+		"f.tmp-0123abcde", "f.tmp-0123-bcd", "f.tmp-########" };
 	const struct fixture *fx = *state;
 	size_t n = 9;
 
 	for (size_t i = 0; i < sizeof(stay) / sizeof(stay[0]); i++)
 		make(fx, stay[i]);
 	make(fx, "f.tmp-0123abcd");
-	make(fx, "f.tmp-4711");
-	assert_int_equal(ck_io_left(fx->dirfd, "f.tmp-", "f", &n, NULL), CK_OK);
+	make(fx, "f.tmp-00000000");
+	assert_int_equal(ck_io_left(fx->dirfd, FORM, "f", &n, NULL), CK_OK);
 	assert_int_equal(n, 2);
 	assert_true(there(fx, "f.tmp-0123abcd"));
-	assert_int_equal(ck_io_sweep(fx->dirfd, "f.tmp-", "f", NULL), CK_OK);
-	assert_int_equal(ck_io_left(fx->dirfd, "f.tmp-", "f", &n, NULL), CK_OK);
+	assert_int_equal(ck_io_sweep(fx->dirfd, FORM, "f", NULL), CK_OK);
+	assert_int_equal(ck_io_left(fx->dirfd, FORM, "f", &n, NULL), CK_OK);
 	assert_int_equal(n, 0);
 	assert_false(there(fx, "f.tmp-0123abcd"));
-	assert_false(there(fx, "f.tmp-4711"));
+	assert_false(there(fx, "f.tmp-00000000"));
 	for (size_t i = 0; i < sizeof(stay) / sizeof(stay[0]); i++)
 		assert_true(there(fx, stay[i]));
 }
@@ -94,14 +98,45 @@ links_and_directories_of_such_a_name_stay(void **state)
 	const struct fixture *fx = *state;
 
 	make(fx, "f");
-	assert_int_equal(symlinkat("f", fx->dirfd, "f.tmp-01"), 0);
-	assert_int_equal(mkdirat(fx->dirfd, "f.tmp-02", 0700), 0);
-	assert_int_equal(mkfifoat(fx->dirfd, "f.tmp-03", 0600), 0);
-	assert_int_equal(ck_io_sweep(fx->dirfd, "f.tmp-", "f", NULL), CK_OK);
+	assert_int_equal(symlinkat("f", fx->dirfd, "f.tmp-00000001"), 0);
+	assert_int_equal(mkdirat(fx->dirfd, "f.tmp-00000002", 0700), 0);
+	assert_int_equal(mkfifoat(fx->dirfd, "f.tmp-00000003", 0600), 0);
+	assert_int_equal(ck_io_sweep(fx->dirfd, FORM, "f", NULL), CK_OK);
 	assert_true(there(fx, "f"));
-	assert_true(there(fx, "f.tmp-01"));
-	assert_true(there(fx, "f.tmp-02"));
-	assert_true(there(fx, "f.tmp-03"));
+	assert_true(there(fx, "f.tmp-00000001"));
+	assert_true(there(fx, "f.tmp-00000002"));
+	assert_true(there(fx, "f.tmp-00000003"));
+}
+
+/* Somebody gave it a second name: to him it is worth keeping. */
+static void
+a_file_with_two_names_stays(void **state)
+{
+	const struct fixture *fx = *state;
+	size_t n = 9;
+
+	make(fx, "f.tmp-0123abcd");
+	assert_int_equal(linkat(fx->dirfd, "f.tmp-0123abcd", fx->dirfd, "kept",
+	    0), 0);
+	assert_int_equal(ck_io_left(fx->dirfd, FORM, "f", &n, NULL), CK_OK);
+	assert_int_equal(n, 0);
+	assert_int_equal(ck_io_replace(fx->dirfd, "f", NULL, "x", 1, 0600,
+	    NULL), CK_OK);
+	assert_true(there(fx, "f.tmp-0123abcd"));
+}
+
+static void
+a_keychains_temporaries_have_two_groups_of_digits(void **state)
+{
+	static const char form[] = "k" CK_IO_TEMP_APPLE;
+
+	(void)state;
+	assert_true(ck_io_is_left("k.sb-0123abcd-012345", form));
+	assert_false(ck_io_is_left("k.sb-0123abcd-01234", form));
+	assert_false(ck_io_is_left("k.sb-0123abcd0-12345", form));
+	assert_false(ck_io_is_left("k.sb-0123abcd-0123456", form));
+	assert_false(ck_io_is_left("k.sb-", form));
+	assert_false(ck_io_is_left("", form));
 }
 
 static void
@@ -114,12 +149,12 @@ a_directory_that_refuses_is_an_error(void **state)
 		print_message("SKIP: root is refused nothing\n");
 		skip();
 	}
-	make(fx, "f.tmp-01");
+	make(fx, "f.tmp-00000001");
 	assert_int_equal(fchmod(fx->dirfd, 0500), 0);
-	assert_int_equal(ck_io_sweep(fx->dirfd, "f.tmp-", "f", &fail),
+	assert_int_equal(ck_io_sweep(fx->dirfd, FORM, "f", &fail),
 	    CK_DENIED);
 	assert_int_equal(fail.code, CK_DENIED);
-	assert_true(there(fx, "f.tmp-01"));
+	assert_true(there(fx, "f.tmp-00000001"));
 	assert_int_equal(fchmod(fx->dirfd, 0700), 0);
 }
 
@@ -145,6 +180,10 @@ main(void)
 		    left_temporaries_go_and_other_names_stay, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 		    links_and_directories_of_such_a_name_stay, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+		    a_file_with_two_names_stays, setup, teardown),
+		cmocka_unit_test(
+		    a_keychains_temporaries_have_two_groups_of_digits),
 		cmocka_unit_test_setup_teardown(
 		    a_directory_that_refuses_is_an_error, setup, teardown),
 		cmocka_unit_test_setup_teardown(

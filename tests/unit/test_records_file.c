@@ -73,7 +73,7 @@ what_killed_processes_left_is_no_part_of_new_records(void **state)
 	struct ck_records *rec;
 
 	leave(fx, CK_REC_FILE "-journal");
-	leave(fx, CK_REC_FILE ".new-4711");
+	leave(fx, CK_REC_FILE ".new-0000000000004711");
 	rec = help_records_open(fx, CK_REC_CREATE);
 	help_records_fill(rec);
 	assert_int_equal(ck_records_check(rec, &fx->fail), CK_OK);
