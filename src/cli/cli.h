@@ -130,6 +130,8 @@ CK_MUST_USE ck_err cli_broker(struct cli *cli);
 
 /* Write to stdout, every byte or an error. */
 CK_MUST_USE ck_err cli_put(struct cli *cli, const struct ck_buf *text);
+/* The same behind something that was done, which a failure says. */
+CK_MUST_USE ck_err cli_put_done(struct cli *cli, const struct ck_buf *text);
 /* One line to stderr, unless --quiet. */
 void cli_say(const struct cli *cli, const char *fmt, ...) CK_PRINTF(2, 3);
 /* The failure, for people on stderr and with --json on stdout too, unless the

@@ -239,7 +239,7 @@ cmd_migrate(struct cli *cli, int argc, char **argv)
 		json(&place, &report, &rotated, &out);
 	else
 		people(&place, &report, &rotated, &out);
-	r = cli_put(cli, &out);
+	r = how.dry_run ? cli_put(cli, &out) : cli_put_done(cli, &out);
 out:
 	ck_buf_free(&out);
 	ck_secret_wipe(&password);

@@ -13,6 +13,18 @@ struct listing {
 	size_t rows;
 };
 
+/* Rows can be edited: nothing of them steers a terminal or breaks a line. */
+static void
+padded(struct ck_buf *b, const char *text, size_t width)
+{
+	size_t before = b->n;
+
+	cli_show_bytes(b, CK_SPAN_TEXT(text));
+	do
+		ck_buf_text(b, " ");
+	while (!b->failed && b->n - before <= width);
+}
+
 static ck_err
 one(void *arg, const struct ck_rec_precedence *row)
 {
@@ -20,9 +32,13 @@ one(void *arg, const struct ck_rec_precedence *row)
 
 	l->rows++;
 	if (!l->json) {
-		ck_buf_format(l->out, "%-12s %-22s %-7s %d  %-14s %s%s\n",
-		    row->credential, row->principal, row->role, row->rank,
-		    ck_rec_kind_name(row->store.kind), row->store.path,
+		padded(l->out, row->credential, 12);
+		padded(l->out, row->principal, 22);
+		padded(l->out, row->role, 7);
+		ck_buf_format(l->out, "%d  %-14s ", row->rank,
+		    ck_rec_kind_name(row->store.kind));
+		cli_show_bytes(l->out, CK_SPAN_TEXT(row->store.path));
+		ck_buf_format(l->out, "%s\n",
 		    strcmp(row->honours, "yes") == 0 ? "" :
 		    strcmp(row->honours, "no") == 0 ?
 		    "  (does not ask the records)" :
@@ -55,9 +71,13 @@ explain(struct cli *cli, struct ck_records *rec, const char *id,
 		    "is not a principal that the records know");
 	if (r != CK_OK || cli->json)
 		return r;
-	ck_buf_format(out, "%s: %s\nreads: %s  writes: %s  asks the records: "
-	    "%s\n\n", who.id, who.what, who.reader ? "yes" : "no",
-	    who.writer ? "yes" : "no", who.honours);
+	cli_show_bytes(out, CK_SPAN_TEXT(who.id));
+	ck_buf_text(out, ": ");
+	cli_show_bytes(out, CK_SPAN_TEXT(who.what));
+	ck_buf_format(out, "\nreads: %s  writes: %s  asks the records: ",
+	    who.reader ? "yes" : "no", who.writer ? "yes" : "no");
+	cli_show_bytes(out, CK_SPAN_TEXT(who.honours));
+	ck_buf_text(out, "\n\n");
 	return CK_OK;
 }
 

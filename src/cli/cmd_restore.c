@@ -127,7 +127,7 @@ cmd_restore(struct cli *cli, int argc, char **argv)
 		json(&place, &report, &out);
 	else
 		people(&place, &report, &out);
-	r = cli_put(cli, &out);
+	r = dry_run ? cli_put(cli, &out) : cli_put_done(cli, &out);
 out:
 	ck_buf_free(&out);
 	ck_secret_wipe(&password);

@@ -195,7 +195,7 @@ cmd_rotate(struct cli *cli, int argc, char **argv)
 	r = said.keychain ? keychain(cli, &out) :
 	    credential(cli, &said, &out);
 	if (r == CK_OK)
-		r = cli_put(cli, &out);
+		r = cli_put_done(cli, &out);
 out:
 	ck_buf_free(&out);
 	ck_secret_wipe(&password);

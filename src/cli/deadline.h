@@ -15,8 +15,9 @@
 CK_MUST_USE ck_err cli_deadline(unsigned int ms, const char *out,
     const char *err, int status, struct ck_fail *fail);
 
-/* From here on the caller answers.  When the time was over already, the
- * process ends here and nothing is said twice.  Once in a process. */
+/* From here on the caller answers, and has to end soon after the bound all the
+ * same.  When the time was over already, the process ends here and nothing is
+ * said twice.  Once in a process. */
 void cli_deadline_met(void);
 
 #endif

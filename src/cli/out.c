@@ -22,6 +22,17 @@ cli_put(struct cli *cli, const struct ck_buf *text)
 	    "standard output", &cli->fail);
 }
 
+ck_err
+cli_put_done(struct cli *cli, const struct ck_buf *text)
+{
+	ck_err r = cli_put(cli, text);
+
+	if (r != CK_OK)
+		ck_fail_next(&cli->fail, "what was asked for was carried out, "
+		    "and only its report is missing: clankie-keys status");
+	return r;
+}
+
 void
 cli_say(const struct cli *cli, const char *fmt, ...)
 {

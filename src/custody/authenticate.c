@@ -271,8 +271,6 @@ ck_auth_ask(struct ck_auth *a, const uint8_t *p, size_t n,
 	struct ck_secret mine = CK_SECRET_INIT;
 	ck_err r;
 
-	if (n == 0)
-		return CK_NO;
 	if (a->tried)
 		return ck_fail_set(fail, a->why, NULL,
 		    "the store could not be read a moment ago");
@@ -282,6 +280,9 @@ ck_auth_ask(struct ck_auth *a, const uint8_t *p, size_t n,
 		return r;
 	}
 	a->looked = true;
+	/* The store's own failure comes before any no. */
+	if (n == 0)
+		return CK_NO;
 	if (ck_secret_alloc(CK_AUTH_DIGEST_SIZE, &mine) != CK_OK)
 		return ck_fail_set(fail, CK_NOMEM, NULL, "no secure memory");
 	r = digest_of(a, p, n, &mine, fail);

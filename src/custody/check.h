@@ -101,6 +101,7 @@ enum { CK_FINDINGS_MAX = 128 };
 struct ck_findings {
 	size_t n;                         /* kept */
 	size_t count[CK_SEV_COUNT];       /* found */
+	bool cut_short;                   /* a killed writer was in the way */
 	struct ck_finding at[CK_FINDINGS_MAX];
 };
 

@@ -164,6 +164,7 @@ void
 ck_finding_fail(struct ck_findings *list, enum ck_finding_code code,
     ck_err r, const struct ck_fail *fail)
 {
+	list->cut_short = list->cut_short || r == CK_READONLY;
 	ck_finding_add(list, code, fail->place, fail->next, "%s",
 	    fail->why[0] != '\0' ? fail->why : ck_err_text(r));
 }

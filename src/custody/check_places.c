@@ -205,6 +205,7 @@ judge_broker(struct ck_check *c)
 {
 	const struct ck_place *p = c->p;
 	char dir[CK_PATH_MAX];
+	struct stat st;
 
 	ck_path_parent(p->broker, dir);
 	judge(c, dir, A_DIR | NO_WRITE);
@@ -213,6 +214,11 @@ judge_broker(struct ck_check *c)
 		return;
 	}
 	judge(c, p->broker, PRIVATE | ONE_NAME);
+	/* As it is called, since its canonical path hides a link. */
+	if (ck_path_join(p->config, "clankie-keys", dir, NULL) == CK_OK &&
+	    lstat(dir, &st) == 0 && S_ISLNK(st.st_mode))
+		ck_finding_add(c->out, CK_F_SYMLINK, dir, NULL,
+		    "is a symbolic link");
 	ck_path_parent(p->unlock, dir);
 	judge(c, dir, A_DIR | PRIVATE);
 	judge(c, p->unlock, PRIVATE | ONE_NAME);

@@ -49,7 +49,7 @@ finished() {
 	[ "$(find "$KEYS" -name 'custody.db.before-*' -exec \
 	    cmp -s {} "$T_TMP/old.db" \; -print | wc -l)" -eq 1 ] ||
 	    why "kept: $(c_tree "$KEYS" | tr '\n' ' ')"
-	left=$(c_tree "$KEYS" | grep -vE '^\./(custody\.db|lock|operator|operator/operator\.keychain-db|operator/\.fl[0-9A-F]{8}|worker\.sb|custody\.db\.before-[0-9a-f]{32})$' |
+	left=$(c_tree "$KEYS" | grep -vE '^\./(custody\.db|operator|operator/operator\.keychain-db|operator/\.fl[0-9A-F]{8}|worker\.(sb|mounts)|custody\.db\.before-[0-9a-f]{32})$' |
 	    grep -vx .)
 	[ -z "$left" ] || why "left: $left"
 }

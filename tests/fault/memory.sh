@@ -246,7 +246,8 @@ expect_status 0
 t_secret "$T_TMP/unlock"
 i_keep
 tries get authenticate 'authenticate --stream' rotate check \
-    'check --startup' 'precedence verify'
+    'check --startup' 'precedence verify' 'rotate --keychain' restore \
+    'doctor --rebuild'
 
 # One that stays: after a yes to the very bearer, and a no, it waits.
 t_case 'a stream that waits'
@@ -309,6 +310,7 @@ talk() {
 	done <"$T_TMP/verbs"
 }
 talk
+i_back
 i_points "$CK" rotate >"$T_TMP/all"
 i_back
 number=$(awk '$1 == "pwrite64" { n = $2 } END { print n }' "$T_TMP/all")
@@ -316,8 +318,10 @@ i_inject "pwrite64:signal=KILL:when=$number" "$CK" rotate
 expect 'the journal of the records is there' test -s "$KEYS/custody.db-journal"
 t_no_secret "$KEYS/custody.db" "$KEYS/custody.db-journal" "$KEYS/worker.sb"
 talk
+i_back
 printf '{"version":1' >"$UNLOCK"
 talk
+i_back
 printf x | dd of="$DEDICATED" conv=notrunc 2>/dev/null
 talk
 expect 'something was said' test "$(wc -c <"$T_TMP/said")" -gt 20000

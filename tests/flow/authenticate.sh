@@ -233,3 +233,13 @@ other "$T_TMP/opaque"
 expect_status 0
 other "$T_TMP/shorter"
 expect_status 1
+
+t_case 'no candidate, and a store that cannot be read'
+c_home
+c_broker
+"$CK" migrate >"$T_TMP/null" 2>&1
+run sh -c '"$1" authenticate </dev/null' sh "$CK"
+expect_status 1
+rm "$UNLOCK"
+run sh -c '"$1" authenticate </dev/null' sh "$CK"
+expect_status 23

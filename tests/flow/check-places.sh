@@ -116,6 +116,29 @@ k_finds 0 ''
 k_back 'a checkout cannot be read'
 mkfifo "$T_HOME/one/.env.local"
 k_finds 21 not-judged
+k_back 'a link in place of the unlock password directory'
+mv "$T_HOME/.config/clankie-keys" "$T_HOME/elsewhere"
+ln -s "$T_HOME/elsewhere" "$T_HOME/.config/clankie-keys"
+k_check
+expect_status 21
+k_has symlink
+expect_out_has "$T_HOME/.config/clankie-keys: is a symbolic link"
+rm "$T_HOME/.config/clankie-keys"
+rm -r "$T_HOME/elsewhere"
+k_back 'nobody reads what the gate says'
+if [ -z "$CK_TRACED" ]; then
+	mkfifo "$T_TMP/full"
+	# Opened both ways it never ends; what is written first fills it.
+	exec 8<>"$T_TMP/full"
+	dd if=/dev/zero of="$T_TMP/full" bs=4096 oflag=nonblock \
+	    >"$T_TMP/null" 2>&1
+	began=$(date +%s)
+	"$CK" check --startup 2>&8 >"$T_TMP/null"
+	status=$?
+	expect_status 21
+	expect 'it ends all the same' test $(($(date +%s) - began)) -le 3
+	exec 8>&-
+fi
 for value in x ''; do
 	k_back "an override '$value' is set"
 	CLANKIE_OPERATOR_TOKEN=$value

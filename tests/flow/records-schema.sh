@@ -81,3 +81,15 @@ expect_out_is "$T_TMP/key"
 run "$CK" check
 expect_status 21
 expect_out_has records-damaged
+
+t_case 'an edited name steers no terminal'
+c_home
+c_broker
+"$CK" migrate >"$T_TMP/null" 2>&1
+esc=$(printf '\033')
+sqlite3 "$KEYS/custody.db" "PRAGMA ignore_check_constraints = ON;
+    UPDATE principal SET what = 'a' || char(10) || char(27) || '[2Jb'
+    WHERE id = 'cli'" >"$T_TMP/null" 2>&1
+run "$CK" precedence explain cli
+refute 'no escape sequence is printed' grep -q "$esc" "$T_OUT"
+refute 'and no line of its own' grep -q '^.\[2Jb' "$T_OUT"

@@ -141,6 +141,20 @@ run "$CK" rotate --json
 expect_status 0
 expect_json generation 6
 
+t_case 'a report that cannot be written'
+c_home
+c_broker
+"$CK" migrate >"$T_TMP/null" 2>&1
+if [ -c /dev/full ]; then
+	run sh -c '"$1" rotate >/dev/full' sh "$CK"
+	expect_status 17
+	expect_err_has 'was carried out, and only its report is missing'
+	run "$CK" status --json
+	expect_json generation 2
+else
+	skip 'exit status 17' 'no /dev/full here'
+fi
+
 t_case 'login keychain'
 c_home
 c_login_new

@@ -97,6 +97,20 @@ help_records_sql(struct help_records *fx, const char *sql)
 	return rc;
 }
 
+int
+help_records_edit(struct help_records *fx, const char *sql)
+{
+	sqlite3 *db = help_records_raw(fx);
+	int rc, on = 1;
+
+	assert_int_equal(sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER,
+	    0, &on), SQLITE_OK);
+	assert_int_equal(on, 0);
+	rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
+	assert_int_equal(sqlite3_close(db), SQLITE_OK);
+	return rc;
+}
+
 long long
 help_records_count(struct help_records *fx, const char *sql)
 {

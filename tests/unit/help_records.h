@@ -31,6 +31,8 @@ void help_records_refused(struct help_records *fx, enum ck_rec_how how,
 sqlite3 *help_records_raw(struct help_records *fx);
 /* Run SQL; the result code. */
 int help_records_sql(struct help_records *fx, const char *sql);
+/* The same past the triggers, which stay as they are. */
+int help_records_edit(struct help_records *fx, const char *sql);
 /* First column of the first row as a number; -1 when there is none. */
 long long help_records_count(struct help_records *fx, const char *sql);
 

@@ -156,7 +156,7 @@ an_edited_event_is_damaged(void **state)
 		    &fx->h->fail), CK_OK);
 	seal(fx);
 	assert_int_equal(check(fx, &fx->key), CK_OK);
-	assert_int_equal(help_records_sql(fx->h, "DROP TRIGGER event_update;"
+	assert_int_equal(help_records_edit(fx->h,
 	    "UPDATE event SET detail = 'x' WHERE seq = 1"), SQLITE_OK);
 	assert_int_equal(check(fx, &fx->key), CK_DAMAGED);
 	assert_non_null(strstr(fx->h->fail.why, "event 1 was edited"));
