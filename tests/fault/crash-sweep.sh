@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # sanitized: no
 #
-# Every operation is stopped, by a kill or an error, at calls that change
-# something on disk; see tests/lib/sweep.sh for what has to hold then, and
-# tests/root/power-cut.sh for the power cut.
+# Every operation is stopped, by a kill, an error or a power cut, at calls that
+# change something on disk; see tests/lib/sweep.sh for what has to hold then.
 # scripts/crash-sweep tries every call, with CK_SWEEP_VERB, CK_SWEEP_BROKER and
 # CK_SWEEP_FAULT (only these) and CK_SWEEP_MOST (points of each, 0: every one).
 . "$(dirname "$0")/../lib/tap.sh"
@@ -28,7 +27,7 @@ for verb in ${CK_SWEEP_VERB:-$(s_verbs)}; do
 		*) errors='EINTR EACCES' ;;
 		esac
 		# shellcheck disable=SC2086  # words
-		for fault in ${CK_SWEEP_FAULT:-kill $errors}; do
+		for fault in ${CK_SWEEP_FAULT:-kill $errors power}; do
 			s_sweep "$fault" "$most"
 		done
 	done
