@@ -101,6 +101,7 @@ c_home
 c_login_new
 t_bearer_json "$BEARER"
 c_add bot.clankie.credentials clankie_operator "$BEARER"
+# shellcheck disable=SC2119  # nothing more to say
 migrate_login
 expect_status 0
 head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n' >"$T_TMP/planted"
