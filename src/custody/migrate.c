@@ -108,7 +108,8 @@ preflight(struct ck_migrate_run *run, struct ck_fail *fail)
 	    fail)) != CK_OK)
 		return r;
 	if (!run->resumed && !run->joins &&
-	    (r = ck_preflight_password(p, fail)) != CK_OK)
+	    ((r = ck_preflight_password(p, fail)) != CK_OK ||
+	    (r = ck_preflight_orphan(p, &run->v, fail)) != CK_OK))
 		return r;
 	return ck_preflight_copies(p, run->how->checkouts,
 	    run->how->ncheckouts, &run->pf, fail);

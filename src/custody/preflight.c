@@ -368,20 +368,65 @@ is_explained(const struct ck_place *p, const struct ck_view *v, bool *ret,
 	return r;
 }
 
+/* Is a password stored at this place that nothing explains? */
+static ck_err
+orphan_at(const struct ck_place *p, const struct ck_view *v, bool *ret,
+    struct ck_fail *fail)
+{
+	bool explained = false;
+	ck_err r;
+
+	*ret = false;
+	if ((r = ck_unlock_place_exists(p, ret, fail)) != CK_OK || !*ret)
+		return r;
+	r = is_explained(p, v, &explained, fail);
+	/* Gone between the two looks: then it explains itself. */
+	if (r == CK_NOSTORE || (r == CK_OK && explained)) {
+		*ret = false;
+		r = CK_OK;
+	}
+	return r;
+}
+
+/* Which kind of broker is used is a row too, and can be edited: the other
+ * place is looked at as well, where it can be known.  A password that lies
+ * there for another keychain is none of ours. */
+static ck_err
+orphan_elsewhere(const struct ck_place *p, const struct ck_view *v,
+    bool *ret, struct ck_fail *fail)
+{
+	struct ck_place other = *p;
+	struct ck_anchor anchor;
+	struct stat st;
+	ck_err r;
+
+	*ret = false;
+	if (p->broker_kind == CK_KIND_LOGIN_KEYCHAIN) {
+		other.broker_kind = CK_KIND_FILE_BROKER;
+		r = ck_unlock_place_read(&other, NULL, &anchor, fail);
+		if (r == CK_NOSTORE || r == CK_REFUSED)
+			return CK_OK;
+	} else {
+		other.broker_kind = CK_KIND_LOGIN_KEYCHAIN;
+		if ((r = ck_path_join(p->home,
+		    "Library/Keychains/login.keychain-db", other.broker,
+		    fail)) != CK_OK || lstat(other.broker, &st) != 0)
+			return r;
+	}
+	return r == CK_OK ? orphan_at(&other, v, ret, fail) : r;
+}
+
 ck_err
 ck_preflight_orphan(const struct ck_place *p, const struct ck_view *v,
     struct ck_fail *fail)
 {
-	bool there = false, explained = false;
+	bool orphan = false;
 	ck_err r;
 
-	if ((r = ck_unlock_place_exists(p, &there, fail)) != CK_OK || !there)
-		return r;
-	r = is_explained(p, v, &explained, fail);
-	/* Gone between the two looks: then it explains itself. */
-	if (r == CK_NOSTORE || (r == CK_OK && explained))
-		return CK_OK;
-	if (r != CK_OK)
+	r = orphan_at(p, v, &orphan, fail);
+	if (r == CK_OK && !orphan)
+		r = orphan_elsewhere(p, v, &orphan, fail);
+	if (r != CK_OK || !orphan)
 		return r;
 	(void)ck_fail_set(fail, CK_NOSTORE, p->keychain,
 	    "is missing, but its unlock password is stored: the credential "

@@ -132,15 +132,26 @@ broker_ready(struct ck_restore_run *run, struct ck_fail *fail)
 	return ck_broker_puttable(run->p, &run->value, fail);
 }
 
+/* A row alone does not say that the keychain was put out of its name by us:
+ * the anchor does, which went first; and beside others, the seal. */
+static ck_err
+may_clear_away(struct ck_restore_run *run, struct ck_fail *fail)
+{
+	return run->v.dedicated ?
+	    ck_seal_records(run->p, run->v.rec, fail) :
+	    ck_preflight_orphan(run->p, &run->v, fail);
+}
+
 /* Everything that can be known before a change, under the custody lock. */
 static ck_err
 preflight(struct ck_restore_run *run, struct ck_fail *fail)
 {
 	ck_err r;
 
-	if ((r = can_restore(run, fail)) != CK_OK || all_done(&run->v) ||
-	    is_retired(&run->v))
+	if ((r = can_restore(run, fail)) != CK_OK || all_done(&run->v))
 		return r;
+	if (is_retired(&run->v))
+		return may_clear_away(run, fail);
 	if ((r = ck_seal_open(run->p, run->v.rec, &run->password, &run->value,
 	    &run->key, fail)) != CK_OK)
 		return r;

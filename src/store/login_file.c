@@ -64,8 +64,14 @@ find(struct kc *kc, const char *service, const char *account,
 	r = kc_find(kc, CK_SPAN_TEXT(service), CK_SPAN_TEXT(account), ret,
 	    fail);
 	if (r == CK_ABSENT)
-		(void)ck_fail_set(fail, r, kc_path(kc),
+		return ck_fail_set(fail, r, kc_path(kc),
 		    "has no item %s / %s", service, account);
+	/* Whoever can write the file can put an item in the clear there; no
+	 * system that knows the password does. */
+	if (r == CK_OK && !kc_item_is_encrypted(ret))
+		r = ck_fail_set(fail, CK_DAMAGED, kc_path(kc),
+		    "holds %s / %s in the clear: it was put there without the "
+		    "password", service, account);
 	return r;
 }
 

@@ -95,3 +95,24 @@ back 'as it was'
 run "$CK" get
 expect_status 0
 expect_out_is "$T_TMP/now"
+
+t_case 'an unlock password in the clear, in a login keychain'
+c_home
+c_login_new
+t_bearer_json "$BEARER"
+c_add bot.clankie.credentials clankie_operator "$BEARER"
+# shellcheck disable=SC2119  # nothing more to say
+migrate_login
+expect_status 0
+head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n' >"$T_TMP/planted"
+"$T_TOOLS/ck-forge" plain "$LOGIN" bot.clankie.custody operator-keychain \
+    <"$T_TMP/planted"
+snapshot "$T_HOME"
+for words in 'get --raw' rotate 'precedence verify'; do
+	# shellcheck disable=SC2086  # words
+	run "$CK" $words --login-password-fd 3 3<"$PW"
+	expect_status 13
+done
+run "$CK" check --startup --login-password-fd 3 3<"$PW"
+expect_status 21
+expect_unchanged 'nothing was changed'

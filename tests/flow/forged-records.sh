@@ -158,6 +158,32 @@ k_gate 21
 run "$CK" get
 expect_status 11
 
+k_back 'a broker of the other kind, the keychain moved away'
+mv "$KEYS/operator" "$T_TMP/away"
+edit "$NEVER UPDATE store SET kind = 'login-keychain', path =
+    '$T_HOME/kc/x.keychain-db' WHERE kind = 'file-broker'"
+mkdir -m 0700 "$T_HOME/kc"
+"$CK" keychain create "$T_HOME/kc/x.keychain-db" --password-fd 3 3<"$T_TMP/pw" \
+    >"$T_TMP/null"
+snapshot "$T_HOME"
+run "$CK" get --login-password-fd 3 3<"$T_TMP/pw"
+expect_status 23
+run "$CK" migrate --login-password-fd 3 3<"$T_TMP/pw"
+refute 'migrate does not call it absent' [ "$status" -eq 10 ]
+expect_unchanged 'nothing was changed'
+rm -r "$T_TMP/away"
+
+k_back 'a forged end of a restore erases nothing'
+mv "$KEYS/operator" "$KEYS/restored-00112233445566778899aabbccddeeff"
+edit "$NEVER $(journal restore)"
+planted
+snapshot "$T_HOME"
+run "$CK" restore
+expect_status 23
+run "$CK" get
+expect_status 23
+expect_unchanged 'nothing was changed'
+
 k_back 'as it was'
 run "$CK" get
 expect_status 0
