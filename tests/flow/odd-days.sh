@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# traced: no
 # sanitized: no
 #
 # What env.sh tries with migrate and get, for the commands that come after: a

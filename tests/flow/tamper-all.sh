@@ -1,5 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# traced: no
+#
 # Every column of the records, the keychain and its neighbours, edited or put
 # in another's place without the unlock password, and with all that the file
 # itself checks left in order: check finds it, get gives nothing.  And what
