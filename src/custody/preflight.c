@@ -11,6 +11,7 @@
 
 #include "base/io.h"
 #include "base/platform.h"
+#include "custody/anchor.h"
 #include "custody/broker.h"
 #include "keychain/blob.h"
 #include "store/broker_file.h"
@@ -364,7 +365,8 @@ is_explained(const struct ck_place *p, const struct ck_view *v, bool *ret,
 		return CK_OK;
 	r = ck_unlock_place_read(p, NULL, &anchor, fail);
 	if (r == CK_OK)
-		*ret = anchor.signature[0] == '\0';
+		*ret = anchor.signature[0] == '\0' &&
+		    ck_anchor_is_noted(&anchor, &v->journal);
 	return r;
 }
 
