@@ -277,7 +277,7 @@ read_copy(struct ck_migrate_run *run, const struct ck_place *where,
 	if ((r = ck_dedicated_read(run->p, &run->password, &moved,
 	    fail)) != CK_OK)
 		goto out;
-	if (ck_format_same(where->format, &moved, &copy, &same) != CK_OK ||
+	if (ck_broker_same(where, &moved, &copy, &same) != CK_OK ||
 	    !same) {
 		r = ck_fail_set(fail, CK_DECIDE, where->broker,
 		    "now holds another value than %.400s", run->p->keychain);

@@ -193,11 +193,13 @@ look_in_file(const struct ck_place *p, struct ck_preflight *pf,
     struct ck_fail *fail)
 {
 	struct ck_secret other = CK_SECRET_INIT;
+	struct ck_place file = *p;
 	bool same = false;
 	ck_err r;
 
 	if (p->broker_kind == CK_KIND_FILE_BROKER)
 		return CK_OK;
+	file.broker_kind = CK_KIND_FILE_BROKER;
 	r = ck_broker_file_find(p->file_broker, p->account, &other, fail);
 	if (r == CK_ABSENT)
 		return CK_OK;
@@ -210,7 +212,7 @@ look_in_file(const struct ck_place *p, struct ck_preflight *pf,
 		ck_fail_next(fail, "clankie-keys migrate --broker file:%s",
 		    p->file_broker);
 		r = CK_DECIDE;
-	} else if ((r = ck_format_same(p->format, &pf->value, &other,
+	} else if ((r = ck_broker_same(&file, &pf->value, &other,
 	    &same)) == CK_OK && same) {
 		r = add_copy(pf, CK_KIND_FILE_BROKER, p->file_broker, true);
 	} else if (r == CK_OK || r == CK_DAMAGED) {
@@ -313,7 +315,9 @@ ck_preflight_copies(const struct ck_place *p, const char *const *checkouts,
 		    "there is no %s / %s to move", p->service, p->account);
 		goto out;
 	}
-	r = erasable(p, &pf, fail);
+	/* What could never go back is not taken out. */
+	if ((r = ck_broker_could_hold(p, &pf.value, fail)) == CK_OK)
+		r = erasable(p, &pf, fail);
 out:
 	if (r == CK_OK)
 		*ret = pf;

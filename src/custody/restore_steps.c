@@ -96,13 +96,28 @@ undo_rows(struct ck_restore_run *run, struct ck_fail *fail)
 	return ck_seal_write_key(run->v.rec, &run->key, fail);
 }
 
-/* As it was before, if the broker is known to have got nothing and the
- * records have not been told yet.  Otherwise the next run finishes. */
-static void
-undo(struct ck_restore_run *run)
+/* Is the broker known to have no copy of ours? */
+static bool
+has_no_copy(const struct ck_restore_run *run)
 {
-	if (run->v.row.state == CK_STATE_RESTORING &&
-	    ck_broker_read(run->p, NULL, NULL) == CK_ABSENT &&
+	struct ck_secret there = CK_SECRET_INIT;
+	bool same = true;
+	ck_err r;
+
+	r = ck_broker_read(run->p, &there, NULL);
+	if (r == CK_OK && ck_broker_same(run->p, &run->value, &there,
+	    &same) != CK_OK)
+		same = true;
+	ck_secret_wipe(&there);
+	return r == CK_ABSENT || (r == CK_OK && !same);
+}
+
+/* Otherwise the next run finishes. */
+void
+ck_restore_undo(struct ck_restore_run *run)
+{
+	if (run->v.row.state == CK_STATE_RESTORING && has_no_copy(run) &&
+	    ck_anchor_note(run->p, &run->password, "", NULL) == CK_OK &&
 	    transact(run, undo_rows, NULL) == CK_OK)
 		run->v.journal_open = false;
 }
@@ -115,7 +130,7 @@ read_back(const struct ck_restore_run *run, struct ck_fail *fail)
 	ck_err r;
 
 	r = ck_broker_read(run->p, &back, fail);
-	if (r == CK_OK && (ck_format_same(run->p->format, &run->value, &back,
+	if (r == CK_OK && (ck_broker_same(run->p, &run->value, &back,
 	    &same) != CK_OK || !same))
 		r = CK_CHANGED;
 	if (r == CK_CHANGED || r == CK_ABSENT)
@@ -136,7 +151,7 @@ ck_restore_write(struct ck_restore_run *run, struct ck_fail *fail)
 	    (r = ck_broker_settle(run->p, fail)) == CK_OK)
 		r = read_back(run, fail);
 	if (r != CK_OK)
-		undo(run);
+		ck_restore_undo(run);
 	return r;
 }
 

@@ -365,10 +365,8 @@ c_broker
 run "$CK" migrate --service other.service --account last last
 expect_status 0
 printf 'no JSON' >"$T_TMP/plain"
-run "$CK" rotate last --secret-fd 4 4<"$T_TMP/plain"
-expect_status 0
 snapshot "$T_HOME"
-run "$CK" restore last
+run "$CK" rotate last --secret-fd 4 4<"$T_TMP/plain"
 expect_status 14
 expect_unchanged 'nothing changed'
 printf '{"type":"api","key":"again"}' >"$T_TMP/plain"
