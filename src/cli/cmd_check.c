@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "custody/advice.h"
 #include "custody/check.h"
 #include "deadline.h"
 
@@ -122,14 +123,16 @@ static ck_err
 list_codes(struct cli *cli)
 {
 	struct ck_buf b = CK_BUF_INIT;
+	char next[CK_ADVICE_SIZE];
 	ck_err r;
 
 	for (int i = 0; i < CK_F_COUNT; i++) {
 		const struct ck_finding_info *info =
 		    ck_finding_info((enum ck_finding_code)i);
 
+		ck_advice(NULL, next, "%s", info->next);
 		ck_buf_format(&b, "%-24s %-8s %s\n", info->code,
-		    ck_severity_name(info->severity), info->next);
+		    ck_severity_name(info->severity), next);
 	}
 	r = cli_put(cli, &b);
 	ck_buf_free(&b);

@@ -6,6 +6,7 @@
  */
 #include "custody/dedicated.h"
 
+#include "custody/advice.h"
 #include "custody/broker.h"
 #include "custody/pending.h"
 
@@ -42,9 +43,9 @@ password_of(const struct ck_place *p, struct stored *ret,
 	ck_err r = ck_unlock_place_read(p, &ret->now, &ret->anchor, fail);
 
 	if (r == CK_NOSTORE)
-		ck_fail_next(fail, "put it back: without it the dedicated "
+		ck_advise(fail, p, "put it back: without it the dedicated "
 		    "keychain cannot be opened.  If it is lost for good: "
-		    "clankie-keys reset");
+		    "{reset}");
 	return r;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/io.h"
+#include "custody/advice.h"
 #include "custody/dedicated.h"
 #include "custody/preflight.h"
 
@@ -197,7 +198,7 @@ open_keychain(struct run *run, struct ck_fail *fail)
 	if (!there) {
 		(void)ck_fail_set(fail, CK_NOSTORE, p->keychain,
 		    "is missing, and the records can only be derived from it");
-		ck_fail_next(fail, "clankie-keys doctor says what is there");
+		ck_advise(fail, p, "{doctor} says what is there");
 		return CK_NOSTORE;
 	}
 	if ((r = ck_dedicated_look(p, &run->password, NULL, NULL,
@@ -205,7 +206,7 @@ open_keychain(struct run *run, struct ck_fail *fail)
 		r = ck_doctor_items(p, &run->password, &run->items, &run->key,
 		    fail);
 	if (r != CK_OK && fail != NULL && fail->next[0] == '\0')
-		ck_fail_next(fail, "clankie-keys doctor says what is there");
+		ck_advise(fail, p, "{doctor} says what is there");
 	return r;
 }
 
@@ -221,7 +222,7 @@ must_not_hold(struct run *run, struct ck_fail *fail)
 	(void)ck_fail_set(fail, CK_REFUSED, run->p->dir,
 	    "has records that hold and fit the keychain: there is nothing to "
 	    "rebuild");
-	ck_fail_next(fail, "clankie-keys check");
+	ck_advise(fail, run->p, "{check}");
 	return CK_REFUSED;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/io.h"
 #include "base/platform.h"
+#include "custody/advice.h"
 #include "custody/broker.h"
 #include "keychain/blob.h"
 #include "store/broker_file.h"
@@ -206,7 +207,7 @@ look_in_file(const struct ck_place *p, struct ck_preflight *pf,
 		(void)ck_fail_set(fail, CK_DECIDE, p->file_broker,
 		    "holds this credential, but %.400s is the broker",
 		    p->broker);
-		ck_fail_next(fail, "clankie-keys migrate --broker file:%s",
+		ck_advise(fail, p, "{migrate --broker file:%s}",
 		    p->file_broker);
 		r = CK_DECIDE;
 	} else if ((r = ck_format_same(p->format, &pf->value, &other,
@@ -247,8 +248,8 @@ look_in_dotenv(const struct ck_place *p, const char *checkout,
 		    "holds an operator bearer%s%.400s",
 		    pf->value.p != NULL ? ", the same as " : "",
 		    pf->value.p != NULL ? pf->copies[0].path : "");
-		ck_fail_next(fail, "remove it from that file, then run "
-		    "clankie-keys migrate again");
+		ck_advise(fail, p, "remove it from that file, then run "
+		    "{migrate} again");
 		r = CK_DECIDE;
 	}
 	ck_secret_wipe(&key);
@@ -310,6 +311,7 @@ ck_preflight_copies(const struct ck_place *p, const char *const *checkouts,
 	if (from_broker == CK_ABSENT) {
 		r = ck_fail_set(fail, CK_ABSENT, p->broker,
 		    "there is no %s / %s to move", p->service, p->account);
+		ck_advise_absent(fail, p, "{migrate} then moves it");
 		goto out;
 	}
 	r = erasable(p, &pf, fail);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/io.h"
+#include "custody/advice.h"
 #include "custody/preflight.h"
 #include "store/login.h"
 
@@ -71,15 +72,15 @@ can_rekey(const struct ck_view *v, const struct ck_place *p,
 	if (!v->known || v->row.state != CK_STATE_DEDICATED) {
 		(void)ck_fail_set(fail, CK_NOSTORE, p->keychain,
 		    "there is no dedicated keychain yet");
-		ck_fail_next(fail, "clankie-keys migrate");
+		ck_advise(fail, p, "{migrate}");
 		return CK_NOSTORE;
 	}
 	if (v->dedicated)
 		return CK_OK;
 	(void)ck_fail_set(fail, CK_NOSTORE, p->keychain,
 	    "the records say the credential is here, but the file is missing");
-	ck_fail_next(fail, "put it back from a backup; if it is lost for "
-	    "good: clankie-keys reset");
+	ck_advise(fail, p, "put it back from a backup; if it is lost for "
+	    "good: {reset}");
 	return CK_NOSTORE;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/io.h"
+#include "custody/advice.h"
 #include "custody/broker.h"
 #include "custody/preflight.h"
 #include "custody/seal.h"
@@ -31,6 +32,18 @@ run_done(struct ck_reset_run *run)
 	ck_io_close(&run->lockfd);
 }
 
+/* Not this one; but what of the others? */
+static void
+lost_beside(const struct ck_reset_run *run, struct ck_fail *fail)
+{
+	struct ck_rec_credential row;
+
+	if (run->v.rec != NULL && ck_reset_any(run, &row, NULL) == CK_OK)
+		ck_fail_next(fail, "clankie-keys reset %s", row.name);
+	else
+		ck_advise(fail, run->p, "{status}");
+}
+
 /* Is there anything to be given up? */
 static ck_err
 can_reset(struct ck_reset_run *run, struct ck_fail *fail)
@@ -44,7 +57,7 @@ can_reset(struct ck_reset_run *run, struct ck_fail *fail)
 		(void)ck_fail_set(fail, CK_NOSTORE, p->keychain,
 		    "does not hold %s: only a migrated credential can be lost",
 		    p->credential);
-		ck_fail_next(fail, "clankie-keys status");
+		lost_beside(run, fail);
 		return CK_NOSTORE;
 	}
 	run->resumed = v->journal_open &&
@@ -68,7 +81,7 @@ nothing_lost(const struct ck_reset_run *run, struct ck_fail *fail)
 	(void)ck_fail_set(fail, CK_REFUSED, run->p->keychain,
 	    "is opened by the stored unlock password and holds %s: nothing is "
 	    "lost", run->p->credential);
-	ck_fail_next(fail, "clankie-keys rotate");
+	ck_advise(fail, run->p, "{rotate}");
 	return CK_REFUSED;
 }
 
@@ -123,12 +136,10 @@ not_confirmed(struct ck_reset_run *run, struct ck_fail *fail)
 		    run->mint ? run->p->credential : "", run->mint ?
 		    " cannot be read any more and would be given up for a new "
 		    "one" : "", run->mint && others ? ", and " : "", names,
-		    others ? " would be given up without one, for it cannot "
-		    "be made here: whoever issued it has to be asked again" :
-		    "");
-	ck_fail_next(fail, "put back what is missing if there is a backup; if "
-	    "not: clankie-keys " CK_RESET_OPERATION "%s%s", run->mint ? "" :
-	    " ", run->mint ? "" : run->p->credential);
+		    others ? " would be given up for good, for only whoever "
+		    "issued it can give a new value" : "");
+	ck_advise(fail, run->p, "put back what is missing if there is a "
+	    "backup; if not: {" CK_RESET_OPERATION "}");
 	return CK_DECIDE;
 }
 
@@ -216,8 +227,8 @@ ck_reset(struct ck_place *p, bool confirmed, struct ck_reset_report *ret,
 	if ((r = carry_out(&run, fail)) == CK_OK)
 		report(&run, ret);
 	else if (run.v.journal_open && fail != NULL && fail->next[0] == '\0')
-		ck_fail_next(fail, "clankie-keys " CK_RESET_OPERATION
-		    " again finishes what was begun");
+		ck_advise(fail, run.p, "{" CK_RESET_OPERATION "} again "
+		    "finishes what was begun");
 out:
 	run_done(&run);
 	return r;

@@ -37,6 +37,11 @@ CK_MUST_USE ck_err ck_reset_judge(const struct ck_place *p,
 CK_MUST_USE ck_err ck_reset_no_other(const struct ck_place *p,
     struct ck_fail *fail);
 
+/* The first row that is in the keychain or on a way there or back.  CK_ABSENT:
+ * there is none. */
+CK_MUST_USE ck_err ck_reset_any(const struct ck_reset_run *run,
+    struct ck_rec_credential *ret, struct ck_fail *fail);
+
 /* What else is given up, and whether p's credential can be minted, into run.
  * CK_UNSUPPORTED: see ck_reset(). */
 CK_MUST_USE ck_err ck_reset_others(struct ck_reset_run *run,

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "custody/advice.h"
 #include "custody/broker.h"
 #include "custody/dedicated.h"
 #include "custody/joined.h"
@@ -47,6 +48,22 @@ look(const struct ck_reset_run *run, const char *kept, struct others *ret,
 	return ck_records_credential_each(run->v.rec, count, ret, fail);
 }
 
+ck_err
+ck_reset_any(const struct ck_reset_run *run, struct ck_rec_credential *ret,
+    struct ck_fail *fail)
+{
+	struct others o;
+	ck_err r;
+
+	if ((r = look(run, NULL, &o, fail)) != CK_OK)
+		return r;
+	if (o.n == 0)
+		return ck_fail_set(fail, CK_ABSENT, run->p->dir,
+		    "the records know no migrated credential");
+	*ret = o.first;
+	return CK_OK;
+}
+
 /* The credential whose value is made here, if it is one that can be. */
 static const char *
 minted(const struct ck_reset_run *run)
@@ -82,7 +99,9 @@ ck_reset_others(struct ck_reset_run *run, struct ck_fail *fail)
 		    "cannot be minted here, and its keychain holds the "
 		    "operator's bearer too: a reset of that one gives up all "
 		    "that is in it");
-		ck_fail_next(fail, "clankie-keys reset");
+		ck_fail_next(fail, "clankie-keys reset%s",
+		    run->p->broker_kind == CK_KIND_LOGIN_KEYCHAIN ?
+		    " --login-password-fd N" : "");
 		return CK_UNSUPPORTED;
 	}
 	if ((r = look(run, minted(run), &o, fail)) == CK_OK)
@@ -149,7 +168,7 @@ unreadable(void *arg, const struct ck_rec_credential *row)
 	(void)ck_fail_set(e->fail, CK_DECIDE, at.keychain,
 	    "does not give %s any more, but still holds %s, which would be "
 	    "given up with it", e->run->p->credential, row->name);
-	ck_fail_next(e->fail, "clankie-keys restore %s", row->name);
+	ck_advise(e->fail, &at, "{restore}");
 	return CK_DECIDE;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/io.h"
+#include "custody/advice.h"
 #include "custody/broker.h"
 #include "custody/anchor.h"
 #include "custody/rules.h"
@@ -88,13 +89,13 @@ build(struct ck_reset_run *run, struct ck_fail *fail)
 static ck_err
 put_back(const struct ck_reset_run *run, struct ck_fail *fail)
 {
-	char command[CK_VIEW_COMMAND_SIZE];
+	char command[CK_ADVICE_SIZE];
 	struct ck_rec_journal j;
 
 	memset(&j, 0, sizeof(j));
 	memcpy(j.operation, CK_RESET_OPERATION, sizeof(CK_RESET_OPERATION));
 	memcpy(j.credential, run->p->credential, sizeof(j.credential));
-	ck_view_command(&j, command);
+	ck_advice_finish(run->p, &j, command);
 	(void)ck_fail_set(fail, CK_DECIDE, run->p->operator_dir,
 	    "was put back while a reset was under way");
 	ck_fail_next(fail, "move it out of %s, then %s", run->p->dir, command);
