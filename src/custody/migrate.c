@@ -405,8 +405,8 @@ report(struct ck_migrate_run *run, enum ck_migrate_end end,
 	return CK_OK;
 }
 
-ck_err
-ck_migrate(struct ck_place *p, const struct ck_migrate_how *how,
+static ck_err
+migrate(struct ck_place *p, const struct ck_migrate_how *how,
     struct ck_migrate_report *ret, struct ck_fail *fail)
 {
 	enum ck_migrate_end end = CK_MIGRATE_PLANNED;
@@ -449,4 +449,36 @@ locked_out:
 out:
 	run_done(&run);
 	return r;
+}
+
+/* What the rows of an earlier run cannot know of yet. */
+static ck_err
+add(struct ck_place *p, const struct ck_migrate_how *how,
+    struct ck_migrate_report *ret, struct ck_fail *fail)
+{
+	struct ck_amend_how more = { how->dry_run, how->checkouts,
+	    how->ncheckouts, NULL, 0, "yes" };
+
+	if (how->honours)
+		more.principals = ck_amend_promised(&more.nprincipals);
+	if (how->ncheckouts == 0 && !how->honours)
+		return CK_OK;
+	return ck_amend(p, &more, &ret->amended, fail);
+}
+
+ck_err
+ck_migrate(struct ck_place *p, const struct ck_migrate_how *how,
+    struct ck_migrate_report *ret, struct ck_fail *fail)
+{
+	struct ck_migrate_report report;
+	ck_err r;
+
+	if ((r = migrate(p, how, &report, fail)) != CK_OK)
+		return r;
+	if ((report.end == CK_MIGRATE_ALREADY ||
+	    report.end == CK_MIGRATE_RESUMED) &&
+	    (r = add(p, how, &report, fail)) != CK_OK)
+		return r;
+	*ret = report;
+	return CK_OK;
 }

@@ -225,6 +225,7 @@ credential_names(struct ck_place *p, const struct ck_say *say,
 	    CK_OPERATOR_ACCOUNT, "account", fail)) != CK_OK)
 		return r;
 	/* Only the operator's own item has a shape we know. */
+	p->names_said = say->service != NULL || say->account != NULL;
 	p->format = strcmp(p->service, CK_OPERATOR_SERVICE) == 0 &&
 	    strcmp(p->account, CK_OPERATOR_ACCOUNT) == 0 ?
 	    CK_FORMAT_OPERATOR_BEARER : CK_FORMAT_OPAQUE;

@@ -22,10 +22,8 @@ take_names(struct ck_place *p, const struct ck_rec_credential *row,
     struct ck_fail *fail)
 {
 	enum ck_format format;
-	bool said = strcmp(p->service, CK_OPERATOR_SERVICE) != 0 ||
-	    strcmp(p->account, CK_OPERATOR_ACCOUNT) != 0;
 
-	if (said && (strcmp(p->service, row->service) != 0 ||
+	if (p->names_said && (strcmp(p->service, row->service) != 0 ||
 	    strcmp(p->account, row->account) != 0))
 		return ck_fail_set(fail, CK_REFUSED, p->dir,
 		    "the records know the credential %s as %s / %s",
@@ -37,6 +35,7 @@ take_names(struct ck_place *p, const struct ck_rec_credential *row,
 		    row->name);
 	memcpy(p->service, row->service, sizeof(p->service));
 	memcpy(p->account, row->account, sizeof(p->account));
+	p->names_said = true;
 	p->format = format;
 	return CK_OK;
 }
