@@ -9,6 +9,7 @@
 #include "custody/advice.h"
 #include "custody/check.h"
 #include "deadline.h"
+#include "findings.h"
 
 /* The gate's bound is 2 seconds; starting and answering take the rest. */
 #define STARTUP_MS 1700
@@ -103,13 +104,19 @@ one(const char *word, const struct ck_finding *f, struct ck_buf *b)
 
 static void
 people(const struct ck_findings *found, const struct ck_findings *done,
-    struct ck_buf *b)
+    bool verbose, struct ck_buf *b)
 {
+	enum cli_sum sum;
+
 	for (size_t i = 0; done != NULL && i < done->n; i++)
 		if (done->at[i].code != CK_F_REPAIR_FAILED)
 			one("repaired", &done->at[i], b);
 	for (size_t i = 0; i < found->n; i++) {
-		one(severity(&found->at[i]), &found->at[i], b);
+		sum = verbose ? CLI_SUM_NONE : cli_sum(found, i, b);
+		if (sum == CLI_SUM_SAID)
+			continue;
+		if (sum == CLI_SUM_NONE)
+			one(severity(&found->at[i]), &found->at[i], b);
 		ck_buf_text(b, "         next: ");
 		shown(b, found->at[i].next);
 		ck_buf_text(b, "\n");
@@ -176,7 +183,7 @@ answer(struct cli *cli, const struct asked *asked,
 	if (cli->json)
 		json(found, done, &b);
 	else if (!asked->how.startup)
-		people(found, done, &b);
+		people(found, done, cli->verbose, &b);
 	if (b.n > 0 || b.failed)
 		r = cli_put(cli, &b);
 	ck_buf_free(&b);

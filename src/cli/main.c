@@ -59,8 +59,9 @@ const struct verb cli_verbs[] = {
 	    "say where everything lies and what is protected", HEAP_SMALL,
 	    cmd_status },
 	{ "precedence", "precedence list | explain PRINCIPAL | verify "
+	    "[--login-password-fd N] | honours PRINCIPAL yes|no|unknown "
 	    "[--login-password-fd N]",
-	    "say who asks which store first", HEAP_VALUE, cmd_precedence },
+	    "say who asks which store first", HEAP_BROKER, cmd_precedence },
 	{ "rules", "rules [--format seatbelt|mounts] [--write] [--checkout DIR]... "
 	    "[--login-password-fd N]",
 	    "show or write the rules that keep workers out", HEAP_BROKER,
