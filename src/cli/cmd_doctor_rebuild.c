@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "custody/advice.h"
 #include "custody/check.h"
 #include "custody/doctor_rebuild.h"
 
@@ -188,7 +189,7 @@ look_again(struct cli *cli)
 			r = ck_fail_set(&cli->fail, CK_FINDINGS, NULL,
 			    "the records are rebuilt, and check finds %zu "
 			    "error%s still", errors, errors == 1 ? "" : "s");
-			ck_fail_next(&cli->fail, "clankie-keys doctor");
+			ck_advise(&cli->fail, &place, "{doctor}");
 		}
 	}
 	free(found);
@@ -196,12 +197,11 @@ look_again(struct cli *cli)
 }
 
 static ck_err
-ask(struct cli *cli)
+ask(struct cli *cli, const struct ck_place *place)
 {
 	(void)ck_fail_set(&cli->fail, CK_DECIDE, NULL,
 	    "nothing is written before you have seen it");
-	ck_fail_next(&cli->fail,
-	    "clankie-keys doctor --rebuild --confirm writes it");
+	ck_advise(&cli->fail, place, "{doctor --rebuild --confirm} writes it");
 	return CK_DECIDE;
 }
 
@@ -225,7 +225,7 @@ doctor_rebuild(struct cli *cli, bool confirm)
 	if ((r = cli_put(cli, &b)) != CK_OK)
 		goto out;
 	cli->answered = true;
-	r = confirm ? look_again(cli) : ask(cli);
+	r = confirm ? look_again(cli) : ask(cli, &place);
 out:
 	ck_buf_free(&b);
 	free(m);

@@ -224,7 +224,7 @@ amend(struct run *run, struct ck_fail *fail)
 	run->recorded = calloc(1, sizeof(*run->recorded));
 	if (run->wanted == NULL || run->recorded == NULL)
 		return ck_fail_set(fail, CK_NOMEM, NULL, "no memory");
-	if ((r = ck_preflight_context(run->p, "change the records",
+	if ((r = ck_preflight_context(run->p, run->how->operation,
 	    fail)) != CK_OK ||
 	    (r = ck_view_open(run->p, CK_REC_READ, &run->v, fail)) != CK_OK ||
 	    (r = compare(run, fail)) != CK_OK)

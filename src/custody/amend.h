@@ -13,6 +13,7 @@
 #include "custody/place.h"
 
 struct ck_amend_how {
+	const char *operation;           /* the command, for what it says */
 	bool dry_run;                    /* say what would be done */
 	const char *const *checkouts;    /* canonical directories */
 	size_t ncheckouts;

@@ -456,7 +456,7 @@ static ck_err
 add(struct ck_place *p, const struct ck_migrate_how *how,
     struct ck_migrate_report *ret, struct ck_fail *fail)
 {
-	struct ck_amend_how more = { how->dry_run, how->checkouts,
+	struct ck_amend_how more = { CK_MIGRATE_OPERATION, how->dry_run, how->checkouts,
 	    how->ncheckouts, NULL, 0, "yes" };
 
 	if (how->honours)

@@ -323,6 +323,21 @@ out:
 	return r;
 }
 
+/* Who has lost the keychain with its records begins anew without the password,
+ * which opens nothing else. */
+static void
+forget_advice(const struct ck_place *p, const char *first,
+    struct ck_fail *fail)
+{
+	if (p->broker_kind == CK_KIND_LOGIN_KEYCHAIN)
+		ck_fail_next(fail, "%s.  If it is lost for good: clankie-keys "
+		    "keychain delete '%.200s' --service " CK_OWN_SERVICE
+		    " --account " CK_UNLOCK_ACCOUNT, first, p->broker);
+	else
+		ck_fail_next(fail, "%s.  If it is lost for good: mv '%.150s' "
+		    "'%.150s.lost'", first, p->unlock, p->unlock);
+}
+
 ck_err
 ck_preflight_password(const struct ck_place *p, struct ck_fail *fail)
 {
@@ -338,8 +353,7 @@ ck_preflight_password(const struct ck_place *p, struct ck_fail *fail)
 	(void)ck_fail_set(fail, CK_DECIDE, p->keychain,
 	    "does not exist, but an unlock password for it is stored already: "
 	    "a dedicated keychain may have been moved away");
-	ck_fail_next(fail, "put the file back, or remove the stored password "
-	    "if the file is lost for good");
+	forget_advice(p, "put the file back", fail);
 	return CK_DECIDE;
 }
 
@@ -433,8 +447,8 @@ ck_preflight_orphan(const struct ck_place *p, const struct ck_view *v,
 	(void)ck_fail_set(fail, CK_NOSTORE, p->keychain,
 	    "is missing, but its unlock password is stored: the credential "
 	    "was moved into a dedicated keychain that is not here");
-	ck_fail_next(fail, "put the custody directory back, or name it with "
-	    "--home; no other store is asked in its place");
+	forget_advice(p, "put the custody directory back, or name it with "
+	    "--home; no other store is asked in its place", fail);
 	return CK_NOSTORE;
 }
 

@@ -117,8 +117,8 @@ carry_out(struct ck_rekey_run *run, struct ck_fail *fail)
 		/* What cannot be undone now is left to the next call. */
 		(void)!ck_rekey_undo(run, NULL);
 	if (r != CK_OK && run->v.journal_open && fail != NULL)
-		ck_fail_next(fail, "clankie-keys " CK_REKEY_OPERATION
-		    " again settles what was begun; everything can be read "
+		ck_advise(fail, run->p, "{" CK_REKEY_OPERATION "} again "
+		    "settles what was begun; everything can be read "
 		    "meanwhile");
 	return r;
 }
@@ -153,7 +153,7 @@ rekey_locked(struct ck_rekey_run *run, enum ck_rekey_end *ret,
 		return r;
 	if (run->v.journal_open && (r = settle(run, &landed, fail)) != CK_OK) {
 		if (fail != NULL && fail->next[0] == '\0')
-			ck_fail_next(fail, "clankie-keys " CK_REKEY_OPERATION);
+			ck_advise(fail, run->p, "{" CK_REKEY_OPERATION "}");
 		return r;
 	}
 	*ret = landed ? CK_REKEY_RESUMED : CK_REKEYED;

@@ -71,7 +71,7 @@ from_records(const struct ck_place *p, const struct ck_view *v,
 	s->journal_open = v->journal_open;
 	s->journal = v->journal;
 	s->keychain = v->dedicated;
-	s->in_charge = ck_view_is_dedicated(v);
+	s->in_charge = ck_view_is_dedicated(v) || v->hollow;
 	if (v->rec == NULL)
 		return CK_OK;
 	if ((r = ck_records_credential_each(v->rec, add_other, s,
@@ -148,7 +148,8 @@ ck_status(struct ck_place *p, struct ck_status *ret, struct ck_fail *fail)
 	ck_err r;
 
 	memset(&s, 0, sizeof(s));
-	r = ck_view_open(p, CK_REC_READ, &v, &why);
+	/* A directory that has lost its keychain is an answer, too. */
+	r = ck_view_open_lost(p, CK_REC_READ, &v, &why);
 	if (r == CK_REFUSED && said) {
 		if (fail != NULL)
 			*fail = why;
