@@ -55,7 +55,8 @@ const struct verb cli_verbs[] = {
 	    "--uninstall [--confirm]] [--login-password-fd N] [--broker ...]",
 	    "say for each finding of check what mends it", HEAP_BROKER,
 	    cmd_doctor },
-	{ "status", "status",
+	{ "status", "status [CREDENTIAL] [--broker ...] [--service S --account "
+	    "A]",
 	    "say where everything lies and what is protected", HEAP_SMALL,
 	    cmd_status },
 	{ "precedence", "precedence list | explain PRINCIPAL | verify "
@@ -217,6 +218,17 @@ asks_help(int argc, char **argv)
 	return false;
 }
 
+/* VERB [WORD]... --help; word is the first one behind the verb. */
+static ck_err
+help_of(struct cli *cli, const struct verb *verb, const char *word)
+{
+	if (word[0] != '-' && verb->run == cmd_keychain &&
+	    keychain_words(word) == NULL)
+		return ck_fail_set(&cli->fail, CK_USAGE, word,
+		    "is nothing that can be done with a keychain");
+	return usage(cli, verb, word);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -244,7 +256,7 @@ main(int argc, char **argv)
 	argc -= at + 1;
 	argv += at + 1;
 	if (asks_help(argc, argv)) {
-		r = usage(&cli, verb, argc > 0 ? argv[0] : NULL);
+		r = help_of(&cli, verb, argv[0]);
 		goto out;
 	}
 	if ((r = prepare(&cli, verb->heap)) == CK_OK)

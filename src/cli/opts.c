@@ -149,9 +149,12 @@ cli_options_before(struct cli *cli, int argc, char **argv, int *ret_verb)
 
 		if ((r = take_word(cli, NULL, 0, argc, argv, &i)) == CK_OK)
 			continue;
-		if (strcmp(cli->fail.place, word) == 0)
-			ck_fail_next(&cli->fail, "an option of one command "
-			    "stands behind its name; clankie-keys help");
+		if (strcmp(cli->fail.place, word) == 0) {
+			(void)ck_fail_set(&cli->fail, r, word, "does not "
+			    "stand in front of the command's name");
+			ck_fail_next(&cli->fail, "clankie-keys help names the "
+			    "options that do; the others stand behind it");
+		}
 		return r;
 	}
 	*ret_verb = i;
