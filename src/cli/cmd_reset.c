@@ -4,7 +4,7 @@
 
 #include "custody/reset.h"
 
-/* How a value that cannot be made here comes back. */
+/* How values that cannot be made here come back. */
 static void
 others_lines(const struct ck_place *p, const struct ck_reset_report *m,
     struct ck_buf *b)
@@ -14,9 +14,9 @@ others_lines(const struct ck_place *p, const struct ck_reset_report *m,
 	if (m->others.n == 0)
 		return;
 	ck_reset_names_text(&m->others, names, sizeof(names));
-	ck_buf_format(b, "given up     %s\n"
-	    "             for good: whoever issued it has to be asked for a "
-	    "new one.  Put that into\n             %s,\n"
+	ck_buf_format(b, "to bring     %s: whoever issued it has to be asked "
+	    "for a new value.\n"
+	    "             Put that into %s,\n"
 	    "             then clankie-keys migrate NAME%s\n", names, p->broker,
 	    p->broker_kind == CK_KIND_LOGIN_KEYCHAIN ?
 	    " --login-password-fd N" : "");

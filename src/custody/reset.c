@@ -36,12 +36,14 @@ run_done(struct ck_reset_run *run)
 static void
 lost_beside(const struct ck_reset_run *run, struct ck_fail *fail)
 {
+	struct ck_place at = *run->p;
 	struct ck_rec_credential row;
+	bool any = run->v.rec != NULL &&
+	    ck_reset_any(run, &row, NULL) == CK_OK;
 
-	if (run->v.rec != NULL && ck_reset_any(run, &row, NULL) == CK_OK)
-		ck_fail_next(fail, "clankie-keys reset %s", row.name);
-	else
-		ck_advise(fail, run->p, "{status}");
+	if (any)
+		memcpy(at.credential, row.name, sizeof(at.credential));
+	ck_advise(fail, &at, any ? "{reset}" : "{status}");
 }
 
 /* Is there anything to be given up? */

@@ -42,12 +42,12 @@ CK_MUST_USE ck_err ck_reset_no_other(const struct ck_place *p,
 CK_MUST_USE ck_err ck_reset_any(const struct ck_reset_run *run,
     struct ck_rec_credential *ret, struct ck_fail *fail);
 
-/* What else is given up, and whether p's credential can be minted, into run.
- * CK_UNSUPPORTED: see ck_reset(). */
+/* What else is given up, and whether p's credential can be minted, into
+ * run. */
 CK_MUST_USE ck_err ck_reset_others(struct ck_reset_run *run,
     struct ck_fail *fail);
 /* None of them can be read any more, and none has a value in a broker
- * (CK_DECIDE). */
+ * (CK_DECIDE); CK_UNSUPPORTED: see ck_reset(). */
 CK_MUST_USE ck_err ck_reset_others_lost(struct ck_reset_run *run,
     struct ck_fail *fail);
 /* Inside a transaction: everything that is not minted back to its broker. */

@@ -86,24 +86,9 @@ ck_err
 ck_reset_others(struct ck_reset_run *run, struct ck_fail *fail)
 {
 	struct others o;
-	bool bearer = false;
 	ck_err r;
 
 	run->mint = run->p->format == CK_FORMAT_OPERATOR_BEARER;
-	if (!run->mint && (r = ck_records_credential_each(run->v.rec,
-	    operator_row, &bearer, fail)) != CK_OK)
-		return r;
-	/* Its bearer must not go without a new one. */
-	if (bearer) {
-		(void)ck_fail_set(fail, CK_UNSUPPORTED, run->p->credential,
-		    "cannot be minted here, and its keychain holds the "
-		    "operator's bearer too: a reset of that one gives up all "
-		    "that is in it");
-		ck_fail_next(fail, "clankie-keys reset%s",
-		    run->p->broker_kind == CK_KIND_LOGIN_KEYCHAIN ?
-		    " --login-password-fd N" : "");
-		return CK_UNSUPPORTED;
-	}
 	if ((r = look(run, minted(run), &o, fail)) == CK_OK)
 		run->others = o.names;
 	return r;
@@ -172,6 +157,27 @@ unreadable(void *arg, const struct ck_rec_credential *row)
 	return CK_DECIDE;
 }
 
+/* The operator's bearer must not go without a new one. */
+static ck_err
+no_bearer_beside(struct ck_reset_run *run, struct ck_fail *fail)
+{
+	bool bearer = false;
+	ck_err r;
+
+	if (run->mint)
+		return CK_OK;
+	r = ck_records_credential_each(run->v.rec, operator_row, &bearer,
+	    fail);
+	if (r != CK_OK || !bearer)
+		return r;
+	(void)ck_fail_set(fail, CK_UNSUPPORTED, run->p->credential,
+	    "cannot be minted here, and its keychain holds the operator's "
+	    "bearer too: a reset of that one gives up all that is in it");
+	ck_fail_next(fail, "clankie-keys reset%s", run->p->broker_kind ==
+	    CK_KIND_LOGIN_KEYCHAIN ? " --login-password-fd N" : "");
+	return CK_UNSUPPORTED;
+}
+
 /* Whoever put a value into the broker meanwhile is asked which one holds; one
  * that was on its way there or from there belongs there. */
 static ck_err
@@ -195,6 +201,8 @@ ck_reset_others_lost(struct ck_reset_run *run, struct ck_fail *fail)
 	if (run->lost == CK_LOST_CONTENT)
 		r = ck_records_credential_each(run->v.rec, unreadable, &e,
 		    fail);
+	if (r == CK_OK)
+		r = no_bearer_beside(run, fail);
 	return r == CK_OK ? ck_records_credential_each(run->v.rec,
 	    not_elsewhere, &e, fail) : r;
 }
