@@ -9,7 +9,8 @@
 enum {
 	NAMED = 1,        /* it is about one credential */
 	SECRET = 2,       /* a value that is not made here comes with it */
-	PASSWORD = 4      /* it opens the broker */
+	PASSWORD = 4,     /* it opens the broker */
+	BROKER = 8        /* it may come before records that tell the broker */
 };
 
 /* The longest one that fits is first. */
@@ -17,16 +18,16 @@ static const struct {
 	const char *words;
 	unsigned int wants;
 } table[] = {
-	{ "migrate", NAMED | PASSWORD },
-	{ "get", NAMED | PASSWORD },
+	{ "migrate", NAMED | PASSWORD | BROKER },
+	{ "get", NAMED | PASSWORD | BROKER },
 	{ "rotate --keychain", PASSWORD },
 	{ "rotate", NAMED | SECRET | PASSWORD },
 	{ "restore", NAMED | PASSWORD },
 	{ "reset", NAMED | PASSWORD },
 	{ "check --codes", 0 },
-	{ "check", NAMED | PASSWORD },
+	{ "check", NAMED | PASSWORD | BROKER },
 	{ "doctor --uninstall", 0 },
-	{ "doctor", NAMED | PASSWORD },
+	{ "doctor", NAMED | PASSWORD | BROKER },
 	{ "precedence honours", PASSWORD },
 	{ "precedence verify", PASSWORD },
 	{ "rules --write", PASSWORD },
@@ -73,6 +74,31 @@ find(const char *words, size_t n)
 	return i;
 }
 
+/* One word of the shell's; a quote in a path is left to its owner. */
+static void
+put_word(struct text *t, const char *word)
+{
+	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	    "abcdefghijklmnopqrstuvwxyz0123456789_-./:@%+=,";
+	const char *quote = word[strspn(word, plain)] == '\0' ? "" : "'";
+
+	put_text(t, quote);
+	put_text(t, word);
+	put_text(t, quote);
+}
+
+static void
+broker(struct text *t, const struct ck_place *p)
+{
+	char word[CK_PATH_MAX + 16];
+
+	(void)snprintf(word, sizeof(word), "%s:%s",
+	    p->broker_kind == CK_KIND_LOGIN_KEYCHAIN ? "keychain" : "file",
+	    p->broker);
+	put_text(t, " --broker ");
+	put_word(t, word);
+}
+
 static void
 descriptors(struct text *t, const struct ck_place *p, const char *name,
     unsigned int wants, bool given)
@@ -88,6 +114,7 @@ static void
 command(struct text *t, const struct ck_place *p, const char *words, size_t n,
     unsigned int wants)
 {
+	bool named = memmem(words, n, "--broker", 8) != NULL;
 	bool given = memmem(words, n, "-fd ", 4) != NULL;
 
 	put_text(t, "clankie-keys ");
@@ -99,6 +126,8 @@ command(struct text *t, const struct ck_place *p, const char *words, size_t n,
 		put_text(t, " ");
 		put_text(t, p->credential);
 	}
+	if ((wants & BROKER) != 0 && p->broker_said && !named)
+		broker(t, p);
 	descriptors(t, p, p->credential, wants, given);
 }
 

@@ -15,8 +15,9 @@
 /*
  * In the text that fmt gives, {WORDS} is a command line of ours: it becomes
  * "clankie-keys WORDS" with the credential's name, unless that is the
- * operator's, and with the descriptors that it wants: --secret-fd for a value
- * that cannot be made here, --login-password-fd for a keychain broker.  p NULL:
+ * operator's, with the broker if it was said and may not be recorded, and with
+ * the descriptors that it wants: --secret-fd for a value that cannot be made
+ * here, --login-password-fd for a keychain broker.  p NULL:
  * nothing is added.  What does not fit is cut.
  */
 void ck_advice(const struct ck_place *p, char ret[CK_ADVICE_SIZE],

@@ -103,6 +103,9 @@ ck_dedicated_look_at(const struct ck_place *p,
 		ck_secret_move(ret_password, used);
 	if (r == CK_OK && ret_anchor != NULL)
 		*ret_anchor = s.anchor;
+	if (r == CK_DAMAGED && fail != NULL && fail->next[0] == '\0')
+		ck_advise(fail, p, "put the keychain back from a backup of "
+		    "this day; if it is lost for good: {reset}");
 	stored_wipe(&s);
 	stored_wipe(&before);
 	return r;

@@ -152,7 +152,7 @@ astray(struct ck_out *o, const struct ck_place *where)
 	ck_line(&o->ret->in_the_way, "the records say that %s is in %s, "
 	    "which %s", where->credential, where->keychain,
 	    o->v.dedicated ? "has no item of it" : "is not there");
-	command(o, "doctor", NULL, true);
+	command(o, "reset", where->credential, true);
 }
 
 static ck_err

@@ -186,6 +186,24 @@ derive_protected(struct run *run, struct ck_fail *fail)
 }
 
 /* Keychain and password: without both there is nothing to derive from. */
+/* Where the password is looked for is a guess when no records say it. */
+static void
+without_password(const struct ck_place *p, ck_err r, struct ck_fail *fail)
+{
+	if (p->broker_kind == CK_KIND_LOGIN_KEYCHAIN &&
+	    p->login_password == NULL)
+		ck_advise(fail, p, "give its password: {doctor --rebuild}");
+	else if (r == CK_NOSTORE && !p->broker_said)
+		ck_fail_next(fail, "where the broker is a keychain: "
+		    "clankie-keys doctor --rebuild --broker keychain:PATH "
+		    "--login-password-fd N; if the password is lost with the "
+		    "records: mv '%.150s' aside and begin anew", p->dir);
+	else
+		ck_fail_next(fail, "put the unlock password back from a "
+		    "backup; if it is lost with the records: mv '%.200s' "
+		    "aside and begin anew", p->dir);
+}
+
 static ck_err
 open_keychain(struct run *run, struct ck_fail *fail)
 {
@@ -201,8 +219,11 @@ open_keychain(struct run *run, struct ck_fail *fail)
 		ck_advise(fail, p, "{doctor} says what is there");
 		return CK_NOSTORE;
 	}
-	if ((r = ck_dedicated_look(p, &run->password, NULL, NULL,
-	    fail)) == CK_OK)
+	r = ck_dedicated_look(p, &run->password, NULL, NULL, fail);
+	/* reset cannot help without records. */
+	if (r == CK_NOSTORE || r == CK_LOCKED)
+		without_password(p, r, fail);
+	if (r == CK_OK)
 		r = ck_doctor_items(p, &run->password, &run->items, &run->key,
 		    fail);
 	if (r != CK_OK && fail != NULL && fail->next[0] == '\0')
