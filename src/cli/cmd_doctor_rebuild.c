@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "custody/advice.h"
 #include "custody/check.h"
 #include "custody/doctor_rebuild.h"
 
@@ -192,7 +193,7 @@ look_again(struct cli *cli)
 			r = ck_fail_set(&cli->fail, CK_FINDINGS, NULL,
 			    "the records are rebuilt, and check finds %zu "
 			    "error%s still", errors, errors == 1 ? "" : "s");
-			ck_fail_next(&cli->fail, "clankie-keys doctor");
+			ck_advise(&cli->fail, &place, "{doctor}");
 		}
 	}
 	free(found);
@@ -200,14 +201,14 @@ look_again(struct cli *cli)
 }
 
 static ck_err
-ask(struct cli *cli, bool earlier)
+ask(struct cli *cli, const struct ck_place *place, bool earlier)
 {
 	(void)ck_fail_set(&cli->fail, CK_DECIDE, NULL,
 	    "nothing is written before you have seen it");
-	ck_fail_next(&cli->fail, earlier ?
+	ck_advise(&cli->fail, place, earlier ?
 	    "put back the keychain of the day of the unlock password; else "
-	    "clankie-keys doctor --rebuild --accept-earlier --confirm writes "
-	    "it" : "clankie-keys doctor --rebuild --confirm writes it");
+	    "{doctor --rebuild --accept-earlier --confirm} writes it" :
+	    "{doctor --rebuild --confirm} writes it");
 	return CK_DECIDE;
 }
 
@@ -232,7 +233,7 @@ doctor_rebuild(struct cli *cli, bool confirm, bool accept_earlier)
 	if ((r = cli_put(cli, &b)) != CK_OK)
 		goto out;
 	cli->answered = true;
-	r = confirm ? look_again(cli) : ask(cli, m->earlier);
+	r = confirm ? look_again(cli) : ask(cli, &place, m->earlier);
 out:
 	ck_buf_free(&b);
 	free(m);

@@ -8,6 +8,7 @@
 #include <openssl/evp.h>
 
 #include "base/bytes.h"
+#include "custody/advice.h"
 #include "custody/broker.h"
 #include "custody/seal.h"
 #include "store/login.h"
@@ -132,8 +133,8 @@ earlier(const struct ck_place *p, struct ck_fail *fail)
 	(void)ck_fail_set(fail, CK_DAMAGED, file,
 	    "is of another day than what is noted with the unlock password: "
 	    "records and keychain were put back");
-	ck_fail_next(fail, "put records, keychain and unlock password back "
-	    "from one backup");
+	ck_advise(fail, p, "put records, keychain and unlock password back "
+	    "from one backup, or see what {doctor --rebuild} would make");
 	return CK_DAMAGED;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/io.h"
+#include "custody/advice.h"
 #include "custody/anchor.h"
 #include "custody/dedicated.h"
 #include "custody/preflight.h"
@@ -218,6 +219,24 @@ derive_protected(struct run *run, struct ck_fail *fail)
 }
 
 /* Keychain and password: without both there is nothing to derive from. */
+/* Where the password is looked for is a guess when no records say it. */
+static void
+without_password(const struct ck_place *p, ck_err r, struct ck_fail *fail)
+{
+	if (p->broker_kind == CK_KIND_LOGIN_KEYCHAIN &&
+	    p->login_password == NULL)
+		ck_advise(fail, p, "give its password: {doctor --rebuild}");
+	else if (r == CK_NOSTORE && !p->broker_said)
+		ck_fail_next(fail, "where the broker is a keychain: "
+		    "clankie-keys doctor --rebuild --broker keychain:PATH "
+		    "--login-password-fd N; if the password is lost with the "
+		    "records: mv '%.150s' aside and begin anew", p->dir);
+	else
+		ck_fail_next(fail, "put the unlock password back from a "
+		    "backup; if it is lost with the records: mv '%.200s' "
+		    "aside and begin anew", p->dir);
+}
+
 static ck_err
 open_keychain(struct run *run, struct ck_fail *fail)
 {
@@ -230,15 +249,18 @@ open_keychain(struct run *run, struct ck_fail *fail)
 	if (!there) {
 		(void)ck_fail_set(fail, CK_NOSTORE, p->keychain,
 		    "is missing, and the records can only be derived from it");
-		ck_fail_next(fail, "clankie-keys doctor says what is there");
+		ck_advise(fail, p, "{doctor} says what is there");
 		return CK_NOSTORE;
 	}
-	if ((r = ck_dedicated_look(p, &run->password, NULL, NULL,
-	    fail)) == CK_OK)
+	r = ck_dedicated_look(p, &run->password, NULL, NULL, fail);
+	/* reset cannot help without records. */
+	if (r == CK_NOSTORE || r == CK_LOCKED)
+		without_password(p, r, fail);
+	if (r == CK_OK)
 		r = ck_doctor_items(p, &run->password, &run->items, &run->key,
 		    fail);
 	if (r != CK_OK && fail != NULL && fail->next[0] == '\0')
-		ck_fail_next(fail, "clankie-keys doctor says what is there");
+		ck_advise(fail, p, "{doctor} says what is there");
 	return r;
 }
 
@@ -254,7 +276,7 @@ must_not_hold(struct run *run, struct ck_fail *fail)
 	(void)ck_fail_set(fail, CK_REFUSED, run->p->dir,
 	    "has records that hold and fit the keychain: there is nothing to "
 	    "rebuild");
-	ck_fail_next(fail, "clankie-keys check");
+	ck_advise(fail, run->p, "{check}");
 	return CK_REFUSED;
 }
 
@@ -283,9 +305,9 @@ of_this_day(const struct run *run, struct ck_fail *fail)
 	(void)ck_fail_set(fail, CK_DECIDE, run->p->keychain,
 	    "holds other values than were noted with its unlock password: it "
 	    "was put back to another day");
-	ck_fail_next(fail, "put back the keychain of the day of the unlock "
-	    "password; if there is none and this value is to be in force "
-	    "again: clankie-keys doctor --rebuild --accept-earlier --confirm");
+	ck_advise(fail, run->p, "put back the keychain of the day of the "
+	    "unlock password; if there is none and this value is to be in "
+	    "force again: {doctor --rebuild --accept-earlier --confirm}");
 	return CK_DECIDE;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "custody/amend.h"
 #include "custody/anchor.h"
 #include "custody/rules.h"
 #include "custody/seal.h"
@@ -123,16 +124,13 @@ ck_migrate_build(struct ck_migrate_run *run, struct ck_fail *fail)
 	    fail);
 }
 
-static const char *const promised[] = {
-	"service-startup", "authenticator", "dormant-body", "launcher", "tui",
-	"cli", "headless", "rotation"
-};
-#define PROMISED (sizeof(promised) / sizeof(promised[0]))
-
 bool
 ck_migrate_promised(const char *principal)
 {
-	for (size_t i = 0; i < PROMISED; i++)
+	size_t n;
+	const char *const *promised = ck_amend_promised(&n);
+
+	for (size_t i = 0; i < n; i++)
 		if (strcmp(promised[i], principal) == 0)
 			return true;
 	return false;
@@ -141,9 +139,11 @@ ck_migrate_promised(const char *principal)
 static ck_err
 honour(struct ck_records *rec, struct ck_fail *fail)
 {
+	size_t n;
+	const char *const *promised = ck_amend_promised(&n);
 	ck_err r = CK_OK;
 
-	for (size_t i = 0; r == CK_OK && i < PROMISED; i++)
+	for (size_t i = 0; r == CK_OK && i < n; i++)
 		r = ck_records_principal_honours(rec, promised[i], "yes",
 		    fail);
 	return r;

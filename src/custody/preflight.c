@@ -11,6 +11,7 @@
 
 #include "base/io.h"
 #include "base/platform.h"
+#include "custody/advice.h"
 #include "custody/anchor.h"
 #include "custody/broker.h"
 #include "keychain/blob.h"
@@ -209,7 +210,7 @@ look_in_file(const struct ck_place *p, struct ck_preflight *pf,
 		(void)ck_fail_set(fail, CK_DECIDE, p->file_broker,
 		    "holds this credential, but %.400s is the broker",
 		    p->broker);
-		ck_fail_next(fail, "clankie-keys migrate --broker file:%s",
+		ck_advise(fail, p, "{migrate --broker file:%s}",
 		    p->file_broker);
 		r = CK_DECIDE;
 	} else if ((r = ck_broker_same(&file, &pf->value, &other,
@@ -250,8 +251,8 @@ look_in_dotenv(const struct ck_place *p, const char *checkout,
 		    "holds an operator bearer%s%.400s",
 		    pf->value.p != NULL ? ", the same as " : "",
 		    pf->value.p != NULL ? pf->copies[0].path : "");
-		ck_fail_next(fail, "remove it from that file, then run "
-		    "clankie-keys migrate again");
+		ck_advise(fail, p, "remove it from that file, then run "
+		    "{migrate} again");
 		r = CK_DECIDE;
 	}
 	ck_secret_wipe(&key);
@@ -313,6 +314,7 @@ ck_preflight_copies(const struct ck_place *p, const char *const *checkouts,
 	if (from_broker == CK_ABSENT) {
 		r = ck_fail_set(fail, CK_ABSENT, p->broker,
 		    "there is no %s / %s to move", p->service, p->account);
+		ck_advise_absent(fail, p, "{migrate} then moves it");
 		goto out;
 	}
 	/* What could never go back is not taken out. */
@@ -324,6 +326,21 @@ out:
 	else
 		ck_preflight_done(&pf);
 	return r;
+}
+
+/* Who has lost the keychain with its records begins anew without the password,
+ * which opens nothing else. */
+static void
+forget_advice(const struct ck_place *p, const char *first,
+    struct ck_fail *fail)
+{
+	if (p->broker_kind == CK_KIND_LOGIN_KEYCHAIN)
+		ck_fail_next(fail, "%s.  If it is lost for good: clankie-keys "
+		    "keychain delete '%.200s' --service " CK_OWN_SERVICE
+		    " --account " CK_UNLOCK_ACCOUNT, first, p->broker);
+	else
+		ck_fail_next(fail, "%s.  If it is lost for good: mv '%.150s' "
+		    "'%.150s.lost'", first, p->unlock, p->unlock);
 }
 
 ck_err
@@ -341,8 +358,7 @@ ck_preflight_password(const struct ck_place *p, struct ck_fail *fail)
 	(void)ck_fail_set(fail, CK_DECIDE, p->keychain,
 	    "does not exist, but an unlock password for it is stored already: "
 	    "a dedicated keychain may have been moved away");
-	ck_fail_next(fail, "put the file back, or remove the stored password "
-	    "if the file is lost for good");
+	forget_advice(p, "put the file back", fail);
 	return CK_DECIDE;
 }
 
@@ -437,8 +453,8 @@ ck_preflight_orphan(const struct ck_place *p, const struct ck_view *v,
 	(void)ck_fail_set(fail, CK_NOSTORE, p->keychain,
 	    "is missing, but its unlock password is stored: the credential "
 	    "was moved into a dedicated keychain that is not here");
-	ck_fail_next(fail, "put the custody directory back, or name it with "
-	    "--home; no other store is asked in its place");
+	forget_advice(p, "put the custody directory back, or name it with "
+	    "--home; no other store is asked in its place", fail);
 	return CK_NOSTORE;
 }
 

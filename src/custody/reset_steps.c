@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/io.h"
+#include "custody/advice.h"
 #include "custody/broker.h"
 #include "custody/anchor.h"
 #include "custody/rules.h"
@@ -64,8 +65,8 @@ make_password(struct ck_reset_run *run, struct ck_fail *fail)
 		(void)ck_fail_set(fail, CK_DECIDE, run->p->broker,
 		    "an unlock password was stored while a reset was under "
 		    "way, and not by it");
-		ck_fail_next(fail, "remove it, then clankie-keys "
-		    CK_RESET_OPERATION);
+		ck_advise(fail, run->p, "remove it, then {"
+		    CK_RESET_OPERATION "}");
 		return CK_DECIDE;
 	}
 	if (r != CK_NOSTORE)
@@ -129,6 +130,22 @@ ck_reset_is_ours(struct ck_reset_run *run, bool *ret, struct ck_fail *fail)
 	return r == CK_NOSTORE ? CK_OK : r;
 }
 
+static ck_err
+put_back(const struct ck_reset_run *run, struct ck_fail *fail)
+{
+	char command[CK_ADVICE_SIZE];
+	struct ck_rec_journal j;
+
+	memset(&j, 0, sizeof(j));
+	memcpy(j.operation, CK_RESET_OPERATION, sizeof(CK_RESET_OPERATION));
+	memcpy(j.credential, run->p->credential, sizeof(j.credential));
+	ck_advice_finish(run->p, &j, command);
+	(void)ck_fail_set(fail, CK_DECIDE, run->p->operator_dir,
+	    "was put back while a reset was under way");
+	ck_fail_next(fail, "move it out of %s, then %s", run->p->dir, command);
+	return CK_DECIDE;
+}
+
 /* A keychain with the final name is either the one that an interrupted run
  * made, which then is the one, or an old one that somebody put back. */
 static ck_err
@@ -143,13 +160,7 @@ must_be_ours(struct ck_reset_run *run, struct ck_fail *fail)
 	r = ck_dedicated_fingerprint(run->p, &run->password, print, fail);
 	if (r == CK_OK && ours && strcmp(print, run->v.row.fingerprint) != 0)
 		return CK_OK;
-	if (r != CK_OK && r != CK_LOCKED)
-		return r;
-	(void)ck_fail_set(fail, CK_DECIDE, run->p->operator_dir,
-	    "was put back while a reset was under way");
-	ck_fail_next(fail, "move it out of %s, then clankie-keys "
-	    CK_RESET_OPERATION, run->p->dir);
-	return CK_DECIDE;
+	return r == CK_OK || r == CK_LOCKED ? put_back(run, fail) : r;
 }
 
 ck_err
@@ -203,10 +214,13 @@ installed_rows(struct ck_reset_run *run, struct ck_rec_credential *row,
 	ck_err r;
 
 	row->generation++;
+	/* One that was on its way back is not any more. */
+	row->state = CK_STATE_DEDICATED;
 	if ((r = ck_dedicated_fingerprint(run->p, &run->password,
 	    row->fingerprint, fail)) != CK_OK ||
 	    (r = ck_records_credential_put(rec, row, fail)) != CK_OK ||
 	    (r = protect(run, fail)) != CK_OK ||
+	    (r = ck_reset_release(run, fail)) != CK_OK ||
 	    (r = ck_view_note_file(run->p, rec, fail)) != CK_OK ||
 	    (r = ck_records_journal_step(rec, run->nonce, CK_RESET_INSTALLED,
 	    fail)) != CK_OK ||
@@ -264,6 +278,48 @@ ck_reset_finish(struct ck_reset_run *run, struct ck_fail *fail)
 	    (r = ck_records_begin(run->v.rec, fail)) != CK_OK)
 		return r;
 	if ((r = closed_rows(run, fail)) != CK_OK) {
+		ck_records_rollback(run->v.rec);
+		return r;
+	}
+	if ((r = ck_records_commit(run->v.rec, fail)) == CK_OK)
+		run->v.journal_open = false;
+	return r;
+}
+
+/* No row names the keychain any more, nor is there a key for a seal. */
+static ck_err
+left_rows(struct ck_reset_run *run, struct ck_fail *fail)
+{
+	struct ck_records *rec = run->v.rec;
+	struct ck_rec_store dedicated;
+	ck_err r;
+
+	if ((r = ck_reset_release(run, fail)) != CK_OK ||
+	    (r = ck_records_store_by_kind(rec, CK_KIND_DEDICATED, &dedicated,
+	    fail)) != CK_OK ||
+	    (r = ck_records_store_remove(rec, dedicated.id, fail)) != CK_OK ||
+	    (r = ck_records_journal_close(rec, run->nonce, fail)) != CK_OK ||
+	    (r = ck_records_event(rec, "reset-finished", run->p->keychain,
+	    fail)) != CK_OK)
+		return r;
+	return ck_records_seal_clear(rec, fail);
+}
+
+ck_err
+ck_reset_leave(struct ck_reset_run *run, struct ck_fail *fail)
+{
+	bool there = false;
+	ck_err r;
+
+	if ((r = ck_place_dedicated(run->p, &there, fail)) != CK_OK)
+		return r;
+	if (there)
+		return put_back(run, fail);
+	if ((r = ck_rules_write(run->p, run->v.dirfd, run->v.rec,
+	    fail)) != CK_OK ||
+	    (r = ck_records_begin(run->v.rec, fail)) != CK_OK)
+		return r;
+	if ((r = left_rows(run, fail)) != CK_OK) {
 		ck_records_rollback(run->v.rec);
 		return r;
 	}

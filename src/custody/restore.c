@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/io.h"
+#include "custody/advice.h"
 #include "custody/broker.h"
 #include "custody/joined.h"
 #include "custody/preflight.h"
@@ -78,7 +79,8 @@ can_restore(struct ck_restore_run *run, struct ck_fail *fail)
 		(void)ck_fail_set(fail, CK_NOSTORE, p->keychain,
 		    "the records say the credential is here, but the file is "
 		    "missing");
-		ck_fail_next(fail, "put it back from a backup");
+		ck_advise(fail, p, "put it back from a backup; if it is lost "
+		    "for good: {reset}");
 		return CK_NOSTORE;
 	}
 	if (v->row.state != CK_STATE_BROKER || run->resumed)
@@ -221,8 +223,8 @@ carry_out(struct ck_restore_run *run, struct ck_fail *fail)
 		r = ck_restore_finish(run, fail);
 	if (r != CK_OK && run->v.journal_open && fail != NULL &&
 	    fail->next[0] == '\0')
-		ck_fail_next(fail, "clankie-keys restore again finishes what "
-		    "was begun; the credential can be read meanwhile");
+		ck_advise(fail, run->p, "{restore} again finishes what was "
+		    "begun; the credential can be read meanwhile");
 	return r;
 }
 

@@ -350,7 +350,7 @@ if c_login v100-passwords-identities-certs.keychain; then
 	expect_status 0
 	restore_login
 	expect_status 0
-	expect_out_has 'clankie-keys migrate moves'
+	expect_out_has 'clankie-keys migrate --login-password-fd N moves'
 	in_login test_service test_account >"$T_TMP/got"
 	expect_same "$T_TMP/got" "$T_TMP/value"
 	run "$CK" keychain verify "$LOGIN" --password-fd 3 3<"$PW"
