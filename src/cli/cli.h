@@ -66,7 +66,8 @@ const char *keychain_edit_words(const char *sub);
 
 /* The parts of cmd_doctor that change something once they are confirmed; the
  * command line has been read. */
-CK_MUST_USE ck_err doctor_rebuild(struct cli *cli, bool confirm);
+CK_MUST_USE ck_err doctor_rebuild(struct cli *cli, bool confirm,
+    bool accept_earlier);
 CK_MUST_USE ck_err doctor_uninstall(struct cli *cli, bool confirm);
 
 /* The changing half of cmd_keychain; sub is the word behind "keychain". */

@@ -214,6 +214,7 @@ cmd_doctor(struct cli *cli, int argc, char **argv)
 {
 	struct ck_secret password = CK_SECRET_INIT;
 	bool rebuild = false, uninstall = false, confirm = false;
+	bool accept_earlier = false;
 	int password_fd = -1;
 	const char *words[1];
 	size_t n = 0;
@@ -221,6 +222,7 @@ cmd_doctor(struct cli *cli, int argc, char **argv)
 		{ "--rebuild", OPT_FLAG, &rebuild },
 		{ "--uninstall", OPT_FLAG, &uninstall },
 		{ "--confirm", OPT_FLAG, &confirm },
+		{ "--accept-earlier", OPT_FLAG, &accept_earlier },
 		{ "--broker", OPT_TEXT, &cli->say.broker },
 		{ "--login-password-fd", OPT_FD, &password_fd },
 		{ "--service", OPT_TEXT, &cli->say.service },
@@ -238,6 +240,9 @@ cmd_doctor(struct cli *cli, int argc, char **argv)
 	if (confirm && !rebuild && !uninstall)
 		return ck_fail_set(&cli->fail, CK_USAGE, "--confirm",
 		    "goes with what it confirms");
+	if (accept_earlier && !rebuild)
+		return ck_fail_set(&cli->fail, CK_USAGE, "--accept-earlier",
+		    "goes with --rebuild");
 	if (n == 1)
 		cli->say.credential = words[0];
 	if ((r = cli_broker(cli)) != CK_OK ||
@@ -245,7 +250,7 @@ cmd_doctor(struct cli *cli, int argc, char **argv)
 		return r;
 	if (password.p != NULL)
 		cli->say.login_password = &password;
-	r = rebuild ? doctor_rebuild(cli, confirm) :
+	r = rebuild ? doctor_rebuild(cli, confirm, accept_earlier) :
 	    uninstall ? doctor_uninstall(cli, confirm) : doctor(cli);
 	ck_secret_wipe(&password);
 	return r;

@@ -76,6 +76,9 @@ people(const struct ck_place *p, const struct ck_rebuild *m, bool written,
 		shown(b, m->kept);
 		ck_buf_text(b, "\n");
 	}
+	if (m->earlier)
+		ck_buf_text(b, "attention: the keychain holds other values "
+		    "than were noted with its unlock password\n");
 	if (!written)
 		ck_buf_text(b, "nothing was changed\n");
 }
@@ -160,6 +163,7 @@ json(const struct ck_place *p, const struct ck_rebuild *m, bool written,
 	js_text(b, "keychain", p->keychain);
 	json_rows(m, b);
 	json_protected(m, b);
+	js_bool(b, "earlier", m->earlier);
 	json_lines("differ", &m->differ, b);
 	json_lines("lost", &m->lost, b);
 	if (m->kept[0] != '\0')
@@ -197,16 +201,19 @@ look_again(struct cli *cli)
 }
 
 static ck_err
-ask(struct cli *cli, const struct ck_place *place)
+ask(struct cli *cli, const struct ck_place *place, bool earlier)
 {
 	(void)ck_fail_set(&cli->fail, CK_DECIDE, NULL,
 	    "nothing is written before you have seen it");
-	ck_advise(&cli->fail, place, "{doctor --rebuild --confirm} writes it");
+	ck_advise(&cli->fail, place, earlier ?
+	    "put back the keychain of the day of the unlock password; else "
+	    "{doctor --rebuild --accept-earlier --confirm} writes it" :
+	    "{doctor --rebuild --confirm} writes it");
 	return CK_DECIDE;
 }
 
 ck_err
-doctor_rebuild(struct cli *cli, bool confirm)
+doctor_rebuild(struct cli *cli, bool confirm, bool accept_earlier)
 {
 	struct ck_rebuild *m = calloc(1, sizeof(*m));
 	struct ck_buf b = CK_BUF_INIT;
@@ -216,7 +223,8 @@ doctor_rebuild(struct cli *cli, bool confirm)
 	if (m == NULL)
 		return ck_fail_set(&cli->fail, CK_NOMEM, NULL, "no memory");
 	if ((r = ck_place_resolve(&cli->say, &place, &cli->fail)) != CK_OK ||
-	    (r = ck_doctor_rebuild(&place, confirm, m, &cli->fail)) != CK_OK)
+	    (r = ck_doctor_rebuild(&place, confirm, accept_earlier, m,
+	    &cli->fail)) != CK_OK)
 		goto out;
 	if (cli->json)
 		json(&place, m, confirm, &b);
@@ -225,7 +233,7 @@ doctor_rebuild(struct cli *cli, bool confirm)
 	if ((r = cli_put(cli, &b)) != CK_OK)
 		goto out;
 	cli->answered = true;
-	r = confirm ? look_again(cli) : ask(cli, &place);
+	r = confirm ? look_again(cli) : ask(cli, &place, m->earlier);
 out:
 	ck_buf_free(&b);
 	free(m);

@@ -51,7 +51,8 @@ const struct verb cli_verbs[] = {
 	    "[--login-password-fd N] [--broker ...] | check --codes",
 	    "say what is not in order, or be the service's gate", HEAP_BROKER,
 	    cmd_check },
-	{ "doctor", "doctor [CREDENTIAL] [--rebuild [--confirm] | "
+	{ "doctor", "doctor [CREDENTIAL] "
+	    "[--rebuild [--accept-earlier] [--confirm] | "
 	    "--uninstall [--confirm]] [--login-password-fd N] [--broker ...]",
 	    "say for each finding of check what mends it", HEAP_BROKER,
 	    cmd_doctor },

@@ -238,7 +238,7 @@ ck_amend(struct ck_place *p, const struct ck_amend_how *how,
 {
 	struct ck_amend_report report = { 0, 0, 0, 0 };
 	struct run run = { p, how, &report, CK_VIEW_INIT, -1, CK_SECRET_INIT,
-	    { 0, "" }, NULL, NULL };
+	    CK_ANCHOR_INIT, NULL, NULL };
 	ck_err r;
 
 	if ((r = amend(&run, fail)) == CK_OK)

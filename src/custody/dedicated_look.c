@@ -19,7 +19,7 @@ struct stored {
 	struct ck_anchor anchor;
 };
 
-#define STORED_INIT { CK_SECRET_INIT, CK_SECRET_INIT, { 0, "" } }
+#define STORED_INIT { CK_SECRET_INIT, CK_SECRET_INIT, CK_ANCHOR_INIT }
 
 static void
 stored_wipe(struct stored *s)

@@ -314,7 +314,8 @@ follow_up(const struct write *w, struct ck_fail *fail)
 
 	if ((r = ck_records_open(w->dirfd, w->p->dir, CK_REC_READ, &rec,
 	    fail)) == CK_OK &&
-	    (r = ck_anchor_write(w->p, rec, w->password, 0, fail)) == CK_OK)
+	    (r = ck_anchor_write(w->p, rec, w->password, 0, NULL,
+	    fail)) == CK_OK)
 		r = ck_rules_write(w->p, w->dirfd, rec, fail);
 	ck_records_close(&rec);
 	if (r != CK_OK && fail != NULL)

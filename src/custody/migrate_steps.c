@@ -95,7 +95,7 @@ ck_migrate_password(struct ck_migrate_run *run, struct ck_fail *fail)
 			    "no unlock password can be made");
 		run->made_password = true;
 		ck_migrate_note_dirs(run);
-		r = ck_unlock_place_put(p, &run->password, fail);
+		r = ck_unlock_place_put(p, &run->password, run->nonce, fail);
 	}
 	if (r != CK_OK)
 		return r;
@@ -242,7 +242,7 @@ ck_migrate_install(struct ck_migrate_run *run, struct ck_fail *fail)
 		if ((r = ck_records_commit(rec, fail)) != CK_OK)
 			return r;
 	}
-	return ck_anchor_write(run->p, rec, &run->password, 0, fail);
+	return ck_anchor_write(run->p, rec, &run->password, 0, NULL, fail);
 }
 
 /* The keychain has its name: a step is a change of sealed records. */
@@ -277,7 +277,7 @@ read_copy(struct ck_migrate_run *run, const struct ck_place *where,
 	if ((r = ck_dedicated_read(run->p, &run->password, &moved,
 	    fail)) != CK_OK)
 		goto out;
-	if (ck_format_same(where->format, &moved, &copy, &same) != CK_OK ||
+	if (ck_broker_same(where, &moved, &copy, &same) != CK_OK ||
 	    !same) {
 		r = ck_fail_set(fail, CK_DECIDE, where->broker,
 		    "now holds another value than %.400s", run->p->keychain);

@@ -12,6 +12,7 @@
 #include "base/io.h"
 #include "base/platform.h"
 #include "custody/advice.h"
+#include "custody/anchor.h"
 #include "custody/broker.h"
 #include "keychain/blob.h"
 #include "store/broker_file.h"
@@ -193,11 +194,13 @@ look_in_file(const struct ck_place *p, struct ck_preflight *pf,
     struct ck_fail *fail)
 {
 	struct ck_secret other = CK_SECRET_INIT;
+	struct ck_place file = *p;
 	bool same = false;
 	ck_err r;
 
 	if (p->broker_kind == CK_KIND_FILE_BROKER)
 		return CK_OK;
+	file.broker_kind = CK_KIND_FILE_BROKER;
 	r = ck_broker_file_find(p->file_broker, p->account, &other, fail);
 	if (r == CK_ABSENT)
 		return CK_OK;
@@ -210,7 +213,7 @@ look_in_file(const struct ck_place *p, struct ck_preflight *pf,
 		ck_advise(fail, p, "{migrate --broker file:%s}",
 		    p->file_broker);
 		r = CK_DECIDE;
-	} else if ((r = ck_format_same(p->format, &pf->value, &other,
+	} else if ((r = ck_broker_same(&file, &pf->value, &other,
 	    &same)) == CK_OK && same) {
 		r = add_copy(pf, CK_KIND_FILE_BROKER, p->file_broker, true);
 	} else if (r == CK_OK || r == CK_DAMAGED) {
@@ -314,7 +317,9 @@ ck_preflight_copies(const struct ck_place *p, const char *const *checkouts,
 		ck_advise_absent(fail, p, "{migrate} then moves it");
 		goto out;
 	}
-	r = erasable(p, &pf, fail);
+	/* What could never go back is not taken out. */
+	if ((r = ck_broker_could_hold(p, &pf.value, fail)) == CK_OK)
+		r = erasable(p, &pf, fail);
 out:
 	if (r == CK_OK)
 		*ret = pf;
@@ -380,7 +385,8 @@ is_explained(const struct ck_place *p, const struct ck_view *v, bool *ret,
 		return CK_OK;
 	r = ck_unlock_place_read(p, NULL, &anchor, fail);
 	if (r == CK_OK)
-		*ret = anchor.signature[0] == '\0';
+		*ret = anchor.signature[0] == '\0' &&
+		    ck_anchor_is_noted(&anchor, &v->journal);
 	return r;
 }
 

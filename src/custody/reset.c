@@ -101,14 +101,20 @@ none_elsewhere(struct ck_reset_run *run, struct ck_fail *fail)
 static ck_err
 preflight(struct ck_reset_run *run, struct ck_fail *fail)
 {
+	bool ours = false;
 	ck_err r;
 
 	if ((r = can_reset(run, fail)) != CK_OK)
 		return r;
 	/* What is kept aside already is given up; a bearer is still to be made
-	 * unless the new keychain is there. */
-	if (run->resumed && run->v.journal.step >= CK_RESET_ASIDE)
-		return run->v.dedicated ? CK_OK : none_elsewhere(run, fail);
+	 * unless the new keychain is there.  A row that nothing but itself
+	 * tells of is no reason to give up anything. */
+	if (run->resumed && run->v.journal.step >= CK_RESET_ASIDE) {
+		if (!run->v.dedicated)
+			return none_elsewhere(run, fail);
+		if ((r = ck_reset_is_ours(run, &ours, fail)) != CK_OK || ours)
+			return r;
+	}
 	if ((r = ck_reset_judge(run->p, &run->v, &run->lost, fail)) != CK_OK)
 		return r;
 	if (run->lost != CK_LOST_NOTHING)

@@ -71,6 +71,12 @@ CK_MUST_USE ck_err ck_reset_finish(struct ck_reset_run *run,
 CK_MUST_USE ck_err ck_reset_leave(struct ck_reset_run *run,
     struct ck_fail *fail);
 
+/* Of a reset that kept the old ones aside: is the keychain that is in place
+ * the one it made?  The anchor beside the new password says so, and once the
+ * records tell of it the seal does. */
+CK_MUST_USE ck_err ck_reset_is_ours(struct ck_reset_run *run, bool *ret,
+    struct ck_fail *fail);
+
 /* Before the new file has its name: everything as it was, if that can be. */
 void ck_reset_undo(struct ck_reset_run *run);
 /* What was lost is back: close the journal if the records then fit the old

@@ -52,7 +52,7 @@ struct opened {
 	struct ck_anchor anchor;
 };
 
-#define OPENED_INIT { CK_SECRET_INIT, CK_SECRET_INIT, { 0, "" } }
+#define OPENED_INIT { CK_SECRET_INIT, CK_SECRET_INIT, CK_ANCHOR_INIT }
 
 static void
 opened_wipe(struct opened *o)

@@ -103,7 +103,7 @@ agrees(const struct ck_restore_run *run, const struct ck_place *where,
 	ck_err r;
 
 	r = ck_broker_read(where, &other, fail);
-	if (r == CK_OK && (ck_format_same(where->format, &run->value, &other,
+	if (r == CK_OK && (ck_broker_same(where, &run->value, &other,
 	    &same) != CK_OK || !same)) {
 		(void)ck_fail_set(fail, CK_DECIDE, where->broker,
 		    "holds another value of this credential than %.400s",
@@ -157,7 +157,13 @@ preflight(struct ck_restore_run *run, struct ck_fail *fail)
 	if ((r = ck_seal_open(run->p, run->v.rec, &run->password, &run->value,
 	    &run->key, fail)) != CK_OK)
 		return r;
-	return broker_ready(run, fail);
+	r = broker_ready(run, fail);
+	/* What the broker cannot take is not left half done. */
+	if (r != CK_OK && run->resumed && !run->dry_run) {
+		memcpy(run->nonce, run->v.journal.nonce, sizeof(run->nonce));
+		ck_restore_undo(run);
+	}
+	return r;
 }
 
 static ck_err
@@ -285,6 +291,7 @@ ck_restore(struct ck_place *p, bool dry_run, struct ck_restore_report *ret,
 	ck_err r;
 
 	run_init(&run, p);
+	run.dry_run = dry_run;
 	if ((r = ck_preflight_context(p, CK_RESTORE_OPERATION,
 	    fail)) != CK_OK ||
 	    (r = ck_preflight_selftest(fail)) != CK_OK ||

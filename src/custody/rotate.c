@@ -11,6 +11,7 @@
 #include "base/io.h"
 #include "custody/advice.h"
 #include "custody/anchor.h"
+#include "custody/broker.h"
 #include "custody/preflight.h"
 #include "custody/seal.h"
 
@@ -68,6 +69,8 @@ static ck_err
 value_fits(const struct ck_place *p, const struct ck_secret *value,
     struct ck_fail *fail)
 {
+	ck_err r;
+
 	if (value == NULL && p->format != CK_FORMAT_OPERATOR_BEARER) {
 		(void)ck_fail_set(fail, CK_UNSUPPORTED, p->credential,
 		    "cannot be minted here: its new value comes from whoever "
@@ -75,11 +78,18 @@ value_fits(const struct ck_place *p, const struct ck_secret *value,
 		ck_advise(fail, p, "{rotate}");
 		return CK_UNSUPPORTED;
 	}
-	if (value != NULL && ck_format_check(p->format, value) != CK_OK)
+	if (value == NULL)
+		return CK_OK;
+	if (ck_format_check(p->format, value) != CK_OK)
 		return ck_fail_set(fail, CK_USAGE, p->credential,
 		    "the given value does not have the form of this "
 		    "credential");
-	return CK_OK;
+	/* There is a way back for every value. */
+	if ((r = ck_broker_could_hold(p, value, fail)) == CK_UNSUPPORTED)
+		ck_fail_next(fail, "give it in the form that the broker "
+		    "holds, {\"type\":\"api\",\"key\":\"...\"}: restore has to "
+		    "be able to put it back");
+	return r;
 }
 
 /* The lock, and everything again under it. */

@@ -149,7 +149,8 @@ none_yet(const struct ck_place *p, struct ck_records *rec,
 	if (r == CK_OK && row.state == CK_STATE_MIGRATING && anchor != NULL &&
 	    anchor->signature[0] == '\0') {
 		r = ck_records_journal_get(rec, &j, fail);
-		if (r == CK_OK && strcmp(j.operation, "migrate") == 0 &&
+		if (r == CK_OK && ck_anchor_is_noted(anchor, &j) &&
+		    strcmp(j.operation, "migrate") == 0 &&
 		    strcmp(j.credential, p->credential) == 0)
 			return CK_OK;
 	}
