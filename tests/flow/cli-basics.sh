@@ -154,21 +154,5 @@ for home in '' relative "$T_HOME/missing" /; do
 	    grep -qE "(^|[^/[:alnum:]])${home%/}/\.clankie-keys" "$T_OUT"
 done
 
-t_case 'what is installed'
-build=$(dirname "$CK")
-if [ -f "$build/cmake_install.cmake" ] && t_find_tool cmake &&
-    cmake --install "$build" --prefix "$T_TMP/prefix" >"$T_TMP/install" 2>&1
-then
-	expect 'the program runs' "$T_TMP/prefix/bin/clankie-keys" --version
-	expect 'its manual is there' cmp -s \
-	    "$T_TMP/prefix/share/man/man1/clankie-keys.1" \
-	    "$T_ROOT/docs/man/clankie-keys.1"
-	expect 'so is the worker entry' test "$(uname)" = Darwin -o \
-	    -x "$T_TMP/prefix/libexec/clankie-keys/clankie-worker-entry"
-else
-	skip 'the program, its manual and the worker entry' \
-	    'no cmake, or no build tree to install'
-fi
-
 t_case 'whole script'
 expect_unchanged 'nothing appeared in the home'
