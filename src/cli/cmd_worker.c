@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* clankie-keys worker exec: checks the plan against the records, then becomes
  * the worker entry, which becomes the command. */
-#include "cli.h"
+#include "worker.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include "custody/rules.h"
 #include "custody/view.h"
 
-#define ENTRY "clankie-worker-entry"
+#define ENTRY WORKER_ENTRY
 
 /* What it is worth depends on who can change it. */
 static ck_err
@@ -92,8 +92,10 @@ not_inside(const struct ck_place *place, struct ck_fail *fail)
 	    "is masked: this is inside a worker's boundary already");
 }
 
+/* The plan is in order; and what is recorded of the environment. */
 static ck_err
-check_plan(struct cli *cli, struct ck_place *place)
+check_plan(struct cli *cli, struct ck_place *place,
+    const struct worker_said *said, struct worker_words *ret_words)
 {
 	struct ck_view v = CK_VIEW_INIT;
 	ck_err r;
@@ -105,7 +107,7 @@ check_plan(struct cli *cli, struct ck_place *place)
 		    "there are no records that say what to keep workers "
 		    "from");
 		ck_fail_next(&cli->fail, "clankie-keys migrate");
-	} else {
+	} else if ((r = worker_words(cli, &v, said, ret_words)) == CK_OK) {
 		r = ck_rules_ready(place, v.dirfd, v.rec, &cli->fail);
 	}
 	ck_view_close(&v);
@@ -145,8 +147,10 @@ become(struct cli *cli, const char *entry, const struct ck_place *place,
 }
 
 static ck_err
-worker_exec(struct cli *cli, int status_fd, int argc, char **command)
+worker_exec(struct cli *cli, const struct worker_said *said, int status_fd,
+    int argc, char **command)
 {
+	struct worker_words words;
 	char entry[CK_PATH_MAX];
 	struct ck_place place;
 	ck_err r;
@@ -159,8 +163,9 @@ worker_exec(struct cli *cli, int status_fd, int argc, char **command)
 	}
 	if ((r = ck_place_resolve(&cli->say, &place, &cli->fail)) != CK_OK ||
 	    (r = not_inside(&place, &cli->fail)) != CK_OK ||
-	    (r = check_plan(cli, &place)) != CK_OK ||
-	    (r = find_entry(cli, &place, entry)) != CK_OK)
+	    (r = check_plan(cli, &place, said, &words)) != CK_OK ||
+	    (r = find_entry(cli, &place, entry)) != CK_OK ||
+	    (r = worker_words_apply(cli, &words)) != CK_OK)
 		return r;
 	return become(cli, entry, &place, status_fd, argc, command);
 }
@@ -168,17 +173,24 @@ worker_exec(struct cli *cli, int status_fd, int argc, char **command)
 ck_err
 cmd_worker(struct cli *cli, int argc, char **argv)
 {
+	struct worker_said said = { NULL, NULL, { { NULL }, 0 } };
 	const char *sub = NULL;
 	int status_fd = -1, own = 0;
 	size_t n = 0;
 	const struct opt opts[] = {
 		{ "--status-fd", OPT_FD, &status_fd },
+		{ "--provider-keys", OPT_TEXT, &said.keys },
+		{ "--keep", OPT_LIST, &said.kept },
 	};
 	ck_err r;
 
+	if (argc > 0 && strcmp(argv[0], "env") == 0)
+		return worker_env(cli, argc - 1, argv + 1);
+
 	while (own < argc && strcmp(argv[own], "--") != 0)
 		own++;
-	r = cli_options(cli, own, argv, opts, 1, &sub, 1, &n);
+	r = cli_options(cli, own, argv, opts, sizeof(opts) / sizeof(opts[0]),
+	    &sub, 1, &n);
 	if (r == CK_OK && (n != 1 || strcmp(sub, "exec") != 0))
 		r = ck_fail_set(&cli->fail, CK_USAGE, sub,
 		    sub == NULL ? "what to do with a worker is missing" :
@@ -190,7 +202,7 @@ cmd_worker(struct cli *cli, int argc, char **argv)
 		r = ck_fail_set(&cli->fail, CK_USAGE, "--status-fd",
 		    "wants a descriptor from 3");
 	if (r == CK_OK)
-		r = worker_exec(cli, status_fd, argc - own - 1,
+		r = worker_exec(cli, &said, status_fd, argc - own - 1,
 		    argv + own + 1);
 	/* As the entry says it; see src/worker/main.c. */
 	if (status_fd >= 3)

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "base/secret.h"
+#include "boundary/blank.h"
 #include "records/records.h"
 #include "store/bearer.h"
 
@@ -30,7 +31,7 @@
 #define CK_KEYCHAIN_FILE "operator.keychain-db"
 #define CK_RULES_FILE "worker.sb"
 #define CK_MOUNTS_FILE "worker.mounts"
-#define CK_MARKER_DEFAULT "CLANKIE_WORKER_PANE"
+#define CK_MARKER_DEFAULT CK_MARKER
 
 /* Lock settings of the dedicated file, in seconds. */
 #define CK_DEDICATED_IDLE 60

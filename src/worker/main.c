@@ -16,9 +16,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "boundary/blank.h"
+
 #define PROGRAM "clankie-worker-entry"
 
+/* More variables than anybody has; pages that are not used cost nothing. */
+#define VARIABLES_MAX 32768
+
 static struct worker w;
+static char *inherited[VARIABLES_MAX];
 
 static ck_err
 usage(struct ck_fail *fail, const char *word, const char *why)
@@ -154,8 +160,10 @@ main(int argc, char **argv)
 	w.status_fd = -1;
 	wk_environment_scrub(environ);
 	if ((r = arguments(argc, argv, &fail)) != CK_OK ||
-	    (r = confine(&fail)) != CK_OK)
+	    (r = ck_blank_environment(environ, inherited, VARIABLES_MAX,
+	    &fail)) != CK_OK || (r = confine(&fail)) != CK_OK)
 		return end(ck_err_exit(r), ck_err_code(r), &fail);
+	environ = inherited;
 	(void)execvp(w.command[0], w.command);
 	missing = errno == ENOENT || errno == ENOTDIR;
 	(void)ck_fail_set(&fail, CK_IO, w.command[0], "cannot be run: %s",
