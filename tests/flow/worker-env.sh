@@ -82,7 +82,7 @@ if t_find_tool fish; then
 eval ($argv[1] worker env --format fish --marker $argv[2] | string collect)
 env
 F
-	run fish -N "$T_TMP/words.fish" "$CK" "M=it's \\ x"
+	run env HOME="$T_TMP" fish -N "$T_TMP/words.fish" "$CK" "M=it's \\ x"
 	expect 'and in fish' grep -qxF "M=it's \\ x" "$T_OUT"
 	# shellcheck disable=SC2086  # names
 	empties $LISTED
