@@ -13,6 +13,7 @@
 
 #include "base/io.h"
 #include "custody/rules.h"
+#include "custody/settings.h"
 #include "custody/view.h"
 
 #define ENTRY WORKER_ENTRY
@@ -42,17 +43,63 @@ judge_entry(const char *path, bool *ret_there, struct ck_fail *fail)
 	return ck_path_chain_safe(path, fail);
 }
 
-/* Installed beside this program, or for one user, or just built. */
+/* The owner said which: no other one will do. */
 static ck_err
-find_entry(struct cli *cli, const struct ck_place *place,
-    char ret[CK_PATH_MAX])
+recorded_entry(struct cli *cli, const char *path, char ret[CK_PATH_MAX])
 {
-	char self[CK_PATH_MAX], path[CK_PATH_MAX], dir[CK_PATH_MAX];
+	bool there = false;
+	ck_err r;
+
+	if ((r = judge_entry(path, &there, &cli->fail)) != CK_OK)
+		return r;
+	if (!there) {
+		(void)ck_fail_set(&cli->fail, CK_NOENFORCE, path,
+		    "is the recorded worker entry and is not there");
+		ck_fail_next(&cli->fail, "clankie-keys worker install-shell");
+		return CK_NOENFORCE;
+	}
+	return ck_path_format(ret, &cli->fail, "%s", path);
+}
+
+/* Look at dir + "/" + rest. */
+static ck_err
+look_entry(struct cli *cli, const char *dir, const char *rest,
+    bool *ret_there, char ret[CK_PATH_MAX])
+{
+	char path[CK_PATH_MAX], real[CK_PATH_MAX];
+	ck_err r;
+
+	if ((r = ck_path_format(path, &cli->fail, "%s/%s", dir,
+	    rest)) != CK_OK ||
+	    (r = ck_path_canonical(path, real, &cli->fail)) != CK_OK ||
+	    (r = judge_entry(real, ret_there, &cli->fail)) != CK_OK)
+		return r;
+	if (*ret_there)
+		memcpy(ret, real, sizeof(real));
+	return CK_OK;
+}
+
+static ck_err
+no_entry(struct cli *cli)
+{
+	(void)ck_fail_set(&cli->fail, CK_NOENFORCE, ENTRY,
+	    "is neither installed in libexec/clankie-keys beside this program "
+	    "nor in ~/.local");
+	ck_fail_next(&cli->fail, "cmake --install the build");
+	return CK_NOENFORCE;
+}
+
+/* Installed with this program, or for one user (home, unless NULL), or just
+ * built. */
+static ck_err
+search_entry(struct cli *cli, const char *home, char ret[CK_PATH_MAX])
+{
+	char self[CK_PATH_MAX], dir[CK_PATH_MAX];
 	const struct {
 		const char *dir, *rest;
 	} ways[] = {
 		{ dir, "../libexec/clankie-keys/" ENTRY },
-		{ place->home, ".local/libexec/clankie-keys/" ENTRY },
+		{ home, ".local/libexec/clankie-keys/" ENTRY },
 		{ dir, ENTRY },
 	};
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -61,22 +108,25 @@ find_entry(struct cli *cli, const struct ck_place *place,
 
 	self[n < 0 ? 0 : n] = '\0';
 	ck_path_parent(self, dir);
-	for (size_t i = 0; i < 3; i++) {
-		if ((r = ck_path_format(self, &cli->fail, "%s/%s", ways[i].dir,
-		    ways[i].rest)) != CK_OK ||
-		    (r = ck_path_canonical(self, path, &cli->fail)) != CK_OK ||
-		    (r = judge_entry(path, &there, &cli->fail)) != CK_OK)
+	for (size_t i = 0; i < 3; i++)
+		if (ways[i].dir != NULL && ((r = look_entry(cli, ways[i].dir,
+		    ways[i].rest, &there, ret)) != CK_OK || there))
 			return r;
-		if (there) {
-			memcpy(ret, path, sizeof(path));
-			return CK_OK;
-		}
-	}
-	(void)ck_fail_set(&cli->fail, CK_NOENFORCE, ENTRY,
-	    "is neither installed in libexec/clankie-keys beside this program "
-	    "nor in ~/.local");
-	ck_fail_next(&cli->fail, "cmake --install the build");
-	return CK_NOENFORCE;
+	return no_entry(cli);
+}
+
+ck_err
+worker_find_entry(struct cli *cli, const struct ck_place *place,
+    const char *recorded, char ret[CK_PATH_MAX])
+{
+	return recorded[0] != '\0' ? recorded_entry(cli, recorded, ret) :
+	    search_entry(cli, place->home, ret);
+}
+
+ck_err
+worker_entry_beside(struct cli *cli, char ret[CK_PATH_MAX])
+{
+	return search_entry(cli, NULL, ret);
 }
 
 /* A mask has a mode that no custody directory has. */
@@ -92,11 +142,28 @@ not_inside(const struct ck_place *place, struct ck_fail *fail)
 	    "is masked: this is inside a worker's boundary already");
 }
 
-/* The plan is in order; and what is recorded of the environment. */
+/* What the records say of the launch. */
 static ck_err
-check_plan(struct cli *cli, struct ck_place *place,
-    const struct worker_said *said, struct worker_words *ret_words)
+recorded(struct cli *cli, const struct ck_view *v,
+    const struct worker_said *said, char entry[CK_PATH_MAX],
+    struct worker_start *ret)
 {
+	ck_err r;
+
+	if ((r = worker_words(cli, v, said, &ret->words)) != CK_OK ||
+	    (r = ck_setting_read(v, CK_SETTING_SHELL, ret->shell,
+	    sizeof(ret->shell), &cli->fail)) != CK_OK)
+		return r;
+	return ck_setting_read(v, CK_SETTING_ENTRY, entry, CK_PATH_MAX,
+	    &cli->fail);
+}
+
+/* The plan is in order; and what is recorded besides. */
+static ck_err
+check_plan(struct cli *cli, const struct worker_said *said,
+    char entry[CK_PATH_MAX], struct worker_start *start)
+{
+	struct ck_place *place = &start->place;
 	struct ck_view v = CK_VIEW_INIT;
 	ck_err r;
 
@@ -107,52 +174,60 @@ check_plan(struct cli *cli, struct ck_place *place,
 		    "there are no records that say what to keep workers "
 		    "from");
 		ck_fail_next(&cli->fail, "clankie-keys migrate");
-	} else if ((r = worker_words(cli, &v, said, ret_words)) == CK_OK) {
+	} else if ((r = recorded(cli, &v, said, entry, start)) == CK_OK) {
 		r = ck_rules_ready(place, v.dirfd, v.rec, &cli->fail);
 	}
 	ck_view_close(&v);
 	return r;
 }
 
-/* Gives a reason; on success this process is another program. */
-static ck_err
-become(struct cli *cli, const char *entry, const struct ck_place *place,
-    int status_fd, int argc, char **command)
+ck_err
+worker_become(struct cli *cli, struct worker_start *start, int status_fd,
+    const char *argv0, int argc, char **command)
 {
 	static char name[] = ENTRY, plan_option[] = "--plan",
-	    status_option[] = "--status-fd", end_option[] = "--";
-	char plan[CK_PATH_MAX], number[16];
-	char **argv = calloc((size_t)argc + 7, sizeof(*argv));
+	    status_option[] = "--status-fd", as_option[] = "--argv0",
+	    end_option[] = "--";
+	char number[16];
+	char **argv = calloc((size_t)argc + 9, sizeof(*argv));
+	char *as = argv0 == NULL ? NULL : strdup(argv0);
 	size_t n = 0;
 	ck_err r;
 
-	if (argv == NULL)
-		return ck_fail_set(&cli->fail, CK_NOMEM, NULL, "no memory");
-	memcpy(plan, place->mounts, sizeof(plan));
+	if (argv == NULL || (argv0 != NULL && as == NULL)) {
+		r = ck_fail_set(&cli->fail, CK_NOMEM, NULL, "no memory");
+		goto out;
+	}
 	argv[n++] = name;
 	argv[n++] = plan_option;
-	argv[n++] = plan;
+	argv[n++] = start->place.mounts;
 	if (status_fd >= 0) {
 		(void)snprintf(number, sizeof(number), "%d", status_fd);
 		argv[n++] = status_option;
 		argv[n++] = number;
 	}
+	if (as != NULL) {
+		argv[n++] = as_option;
+		argv[n++] = as;
+	}
 	argv[n++] = end_option;
 	memcpy(argv + n, command, (size_t)argc * sizeof(*argv));
-	(void)execv(entry, argv);
-	r = ck_fail_set(&cli->fail, CK_NOENFORCE, entry, "cannot be run: %s",
-	    strerror(errno));
+	if ((r = worker_words_apply(cli, &start->words)) != CK_OK)
+		goto out;
+	(void)execv(start->entry, argv);
+	r = ck_fail_set(&cli->fail, CK_NOENFORCE, start->entry,
+	    "cannot be run: %s", strerror(errno));
+out:
+	free(as);
 	free(argv);
 	return r;
 }
 
-static ck_err
-worker_exec(struct cli *cli, const struct worker_said *said, int status_fd,
-    int argc, char **command)
+ck_err
+worker_ready(struct cli *cli, const struct worker_said *said,
+    struct worker_start *ret)
 {
-	struct worker_words words;
 	char entry[CK_PATH_MAX];
-	struct ck_place place;
 	ck_err r;
 
 	if (geteuid() == 0) {
@@ -161,13 +236,45 @@ worker_exec(struct cli *cli, const struct worker_said *said, int status_fd,
 		ck_fail_next(&cli->fail, "start workers as an ordinary user");
 		return CK_NOENFORCE;
 	}
-	if ((r = ck_place_resolve(&cli->say, &place, &cli->fail)) != CK_OK ||
-	    (r = not_inside(&place, &cli->fail)) != CK_OK ||
-	    (r = check_plan(cli, &place, said, &words)) != CK_OK ||
-	    (r = find_entry(cli, &place, entry)) != CK_OK ||
-	    (r = worker_words_apply(cli, &words)) != CK_OK)
+	if ((r = ck_place_resolve(&cli->say, &ret->place,
+	    &cli->fail)) != CK_OK ||
+	    (r = not_inside(&ret->place, &cli->fail)) != CK_OK ||
+	    (r = check_plan(cli, said, entry, ret)) != CK_OK)
 		return r;
-	return become(cli, entry, &place, status_fd, argc, command);
+	return worker_find_entry(cli, &ret->place, entry, ret->entry);
+}
+
+static ck_err
+worker_exec(struct cli *cli, const struct worker_said *said, int status_fd,
+    int argc, char **command)
+{
+	struct worker_start start;
+	ck_err r;
+
+	if ((r = worker_ready(cli, said, &start)) != CK_OK)
+		return r;
+	return worker_become(cli, &start, status_fd, NULL, argc, command);
+}
+
+typedef ck_err run_part(struct cli *cli, int argc, char **argv);
+
+/* NULL: exec, or no part of the verb. */
+static run_part *
+part(const char *sub)
+{
+	static const struct {
+		const char *name;
+		run_part *run;
+	} parts[] = {
+		{ "env", worker_env },
+		{ "shell", worker_shell },
+		{ "install-shell", worker_install },
+	};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		if (strcmp(sub, parts[i].name) == 0)
+			return parts[i].run;
+	return NULL;
 }
 
 ck_err
@@ -184,9 +291,8 @@ cmd_worker(struct cli *cli, int argc, char **argv)
 	};
 	ck_err r;
 
-	if (argc > 0 && strcmp(argv[0], "env") == 0)
-		return worker_env(cli, argc - 1, argv + 1);
-
+	if (argc > 0 && part(argv[0]) != NULL)
+		return part(argv[0])(cli, argc - 1, argv + 1);
 	while (own < argc && strcmp(argv[own], "--") != 0)
 		own++;
 	r = cli_options(cli, own, argv, opts, sizeof(opts) / sizeof(opts[0]),

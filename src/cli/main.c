@@ -66,7 +66,10 @@ const struct verb cli_verbs[] = {
 	    "show or write the rules that keep workers out", HEAP_BROKER,
 	    cmd_rules },
 	{ "worker", "worker exec [--status-fd N] [--provider-keys keep|blank] "
-	    "[--keep NAME]... -- COMMAND [ARGUMENT]... | env [--format "
+	    "[--keep NAME]... -- COMMAND [ARGUMENT]... | shell [--login] "
+	    "[--provider-keys keep|blank] [--keep NAME]... [-- ARGUMENT...] | "
+	    "install-shell [--shell PATH | --remove] [--login-password-fd N] "
+	    "| env [--format "
 	    "text|sh|fish] [--marker NAME[=VALUE]] [--provider-keys "
 	    "keep|blank] [--keep NAME]... [--record [--login-password-fd N]]",
 	    "run a command that cannot reach what is protected", 0,

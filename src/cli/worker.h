@@ -37,7 +37,47 @@ bool worker_empties(const struct worker_words *words, const char *variable);
 CK_MUST_USE ck_err worker_words_apply(struct cli *cli,
     const struct worker_words *words);
 
-/* worker env; the words behind it. */
+/* What every launch begins with. */
+struct worker_start {
+	struct ck_place place;
+	struct worker_words words;
+	char entry[CK_PATH_MAX];     /* the program that makes the boundary */
+	char shell[CK_PATH_MAX];     /* the recorded one, or "" */
+};
+
+/*
+ * Everything that must be in order before a worker can start: no root (20),
+ * not inside a boundary already (71), records (23), a plan that is what they
+ * give (20), an entry that nobody else can change (19, 20).
+ */
+CK_MUST_USE ck_err worker_ready(struct cli *cli,
+    const struct worker_said *said, struct worker_start *ret);
+
+/* Become the entry and, through it, command[0] with these argc arguments; argv0
+ * is its name for itself, or NULL.  Returns only with a reason. */
+CK_MUST_USE ck_err worker_become(struct cli *cli, struct worker_start *start,
+    int status_fd, const char *argv0, int argc, char **command);
+
+/* The entry that is recorded, or lies where one is looked for. */
+CK_MUST_USE ck_err worker_find_entry(struct cli *cli,
+    const struct ck_place *place, const char *recorded,
+    char ret[CK_PATH_MAX]);
+
+/* The one that came with this program, in its libexec or beside it. */
+CK_MUST_USE ck_err worker_entry_beside(struct cli *cli,
+    char ret[CK_PATH_MAX]);
+
+/*
+ * The shell of the user: the recorded one, else the password database's; where
+ * that is a link of the entry, the system's of the same name.  CK_DECIDE: it
+ * leads back to the entry; CK_REFUSED and others: it is no program.
+ */
+CK_MUST_USE ck_err worker_real_shell(struct cli *cli, const char *recorded,
+    const char *entry, char ret[CK_PATH_MAX]);
+
+/* The parts of "worker"; the words behind their names. */
 CK_MUST_USE ck_err worker_env(struct cli *cli, int argc, char **argv);
+CK_MUST_USE ck_err worker_shell(struct cli *cli, int argc, char **argv);
+CK_MUST_USE ck_err worker_install(struct cli *cli, int argc, char **argv);
 
 #endif

@@ -39,10 +39,25 @@ is_recorded(const struct ck_view *v, const struct ck_setting *set, size_t n,
 	return CK_OK;
 }
 
+struct wanted {
+	const char *path;
+	bool found;
+};
+
+static ck_err
+is_protected(void *arg, const struct ck_rec_protected *row)
+{
+	struct wanted *w = arg;
+
+	w->found = w->found || strcmp(row->path, w->path) == 0;
+	return CK_OK;
+}
+
 /* Inside a transaction of records that fit their seal. */
 static ck_err
 put(struct ck_records *rec, const struct ck_setting *set, size_t n,
-    const struct ck_secret *key, struct ck_fail *fail)
+    const struct ck_rec_protected *row, const struct ck_secret *key,
+    struct ck_fail *fail)
 {
 	ck_err r;
 
@@ -52,12 +67,17 @@ put(struct ck_records *rec, const struct ck_setting *set, size_t n,
 		    (r = ck_records_event(rec, "setting", set[i].name,
 		    fail)) != CK_OK)
 			return r;
+	if (row != NULL &&
+	    ((r = ck_records_protected_add(rec, row, fail)) != CK_OK ||
+	    (r = ck_records_event(rec, "protected", row->path,
+	    fail)) != CK_OK))
+		return r;
 	return ck_seal_write_key(rec, key, fail);
 }
 
 static ck_err
 transact(struct ck_place *p, struct ck_view *v, const struct ck_setting *set,
-    size_t n, struct ck_fail *fail)
+    size_t n, const struct ck_rec_protected *row, struct ck_fail *fail)
 {
 	struct ck_secret key = CK_SECRET_INIT;
 	struct ck_anchor anchor;
@@ -68,7 +88,7 @@ transact(struct ck_place *p, struct ck_view *v, const struct ck_setting *set,
 	    (r = ck_records_begin(v->rec, fail)) != CK_OK)
 		goto out;
 	if ((r = ck_seal_check(p, v->rec, &key, &anchor, fail)) == CK_OK &&
-	    (r = put(v->rec, set, n, &key, fail)) == CK_OK)
+	    (r = put(v->rec, set, n, row, &key, fail)) == CK_OK)
 		r = ck_records_commit(v->rec, fail);
 	else
 		ck_records_rollback(v->rec);
@@ -78,10 +98,29 @@ out:
 }
 
 ck_err
+ck_settings_put_locked(struct ck_place *p, struct ck_view *v,
+    const struct ck_setting *set, size_t n,
+    const struct ck_rec_protected *row, struct ck_fail *fail)
+{
+	struct wanted wanted = { row == NULL ? "" : row->path, row == NULL };
+	bool same = false;
+	ck_err r;
+
+	if (v->journal_open &&
+	    (r = ck_view_unhindered(v, p, "worker", fail)) != CK_OK)
+		return r;
+	if ((r = is_recorded(v, set, n, &same, fail)) != CK_OK ||
+	    (row != NULL && (r = ck_records_protected_each(v->rec,
+	    is_protected, &wanted, fail)) != CK_OK) ||
+	    (same && wanted.found))
+		return r;
+	return transact(p, v, set, n, wanted.found ? NULL : row, fail);
+}
+
+ck_err
 ck_settings_put(struct ck_place *p, struct ck_view *v,
     const struct ck_setting *set, size_t n, struct ck_fail *fail)
 {
-	bool same = false;
 	int lock = -1;
 	ck_err r;
 
@@ -93,11 +132,7 @@ ck_settings_put(struct ck_place *p, struct ck_view *v,
 	}
 	if ((r = ck_view_lock(p, v, &lock, fail)) != CK_OK)
 		return r;
-	if (v->journal_open)
-		r = ck_view_unhindered(v, p, "worker", fail);
-	if (r == CK_OK && (r = is_recorded(v, set, n, &same, fail)) == CK_OK &&
-	    !same)
-		r = transact(p, v, set, n, fail);
+	r = ck_settings_put_locked(p, v, set, n, NULL, fail);
 	ck_io_close(&lock);
 	return r;
 }

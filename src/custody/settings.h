@@ -18,6 +18,8 @@
 /* The program that workers are started through, and the shell they get. */
 #define CK_SETTING_ENTRY "worker.entry"
 #define CK_SETTING_SHELL "worker.shell"
+/* "yes": that program, and this one beside it, are copies of ours. */
+#define CK_SETTING_COPIED "worker.entry.copied"
 
 /* What is recorded; "" when nothing is, or there are no records. */
 CK_MUST_USE ck_err ck_setting_read(const struct ck_view *v, const char *name,
@@ -36,5 +38,11 @@ struct ck_setting {
  */
 CK_MUST_USE ck_err ck_settings_put(struct ck_place *p, struct ck_view *v,
     const struct ck_setting *set, size_t n, struct ck_fail *fail);
+
+/* The same under the custody lock, which v was read anew with; row, when it is
+ * not among the protected paths, becomes one (NULL: none). */
+CK_MUST_USE ck_err ck_settings_put_locked(struct ck_place *p,
+    struct ck_view *v, const struct ck_setting *set, size_t n,
+    const struct ck_rec_protected *row, struct ck_fail *fail);
 
 #endif

@@ -13,7 +13,7 @@
 t_case 'before there is a custody'
 c_home
 snapshot -d "$T_HOME"
-for words in '' exec 'exec --' 'exec true' 'shell -- true' \
+for words in '' exec 'exec --' 'exec true' 'spell -- true' \
     'exec --status-fd 2 -- true' 'exec --status-fd 77 -- true' \
     'exec --no -- true'; do
 	# shellcheck disable=SC2086  # words
