@@ -126,20 +126,32 @@ record(struct install *in, const char *entry, const char *copied)
 	return ck_rules_write(&in->place, in->v.dirfd, in->v.rec, fail);
 }
 
+/* What the links will start: it must not be one of them, nor the entry as it
+ * is or as it will be. */
+static ck_err
+choose_shell(struct install *in)
+{
+	const struct ck_links *l = &in->links;
+	bool copied = l->from_entry[0] != '\0';
+	ck_err r;
+
+	r = worker_real_shell(in->cli, in->shell,
+	    copied ? l->from_entry : l->entry, in->real);
+	if (r != CK_OK || !copied || access(l->entry, F_OK) != 0)
+		return r;
+	return worker_real_shell(in->cli, in->shell, l->entry, in->real);
+}
+
 static ck_err
 install(struct install *in)
 {
 	struct ck_links *l = &in->links;
 	struct ck_fail *fail = &in->cli->fail;
-	const char *judged;
 	ck_err r;
 
 	if ((r = nobody_before(in)) != CK_OK ||
-	    (r = choose_entry(in)) != CK_OK)
-		return r;
-	judged = l->from_entry[0] != '\0' ? l->from_entry : l->entry;
-	if ((r = worker_real_shell(in->cli, in->shell, judged,
-	    in->real)) != CK_OK ||
+	    (r = choose_entry(in)) != CK_OK ||
+	    (r = choose_shell(in)) != CK_OK ||
 	    (r = ck_links_make(&in->place, l, &in->changed, fail)) != CK_OK ||
 	    (r = record(in, l->entry, l->from_entry[0] != '\0' ? "yes" :
 	    "")) != CK_OK)
