@@ -159,6 +159,10 @@ config_paths(struct ck_place *p, const struct ck_say *say,
 	    (r = said_or(say->credentials_file, p->config,
 	    "clankie/credentials.json", p->file_broker, fail)) != CK_OK)
 		return r;
+	ck_path_parent(p->settings, parent);
+	if ((r = said_or(say->local_sandbox, parent, "local-sandbox",
+	    p->envelope, fail)) != CK_OK)
+		return r;
 	/* Its directory has to be masked for workers, and the home cannot. */
 	ck_path_parent(p->file_broker, parent);
 	if (strcmp(parent, p->home) == 0)
