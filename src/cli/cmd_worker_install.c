@@ -32,30 +32,44 @@ struct install {
 	bool server_wide;            /* Herdr's configuration names a link */
 };
 
-/* A worker that began before the directory was there can change it still. */
+/* A worker of this home that began before the directory was there can change
+ * it still. */
+struct running {
+	const char *home;            /* HOME=... */
+	long pid;
+};
+
 static void
 is_running(void *arg, const struct ck_environ_process *process)
 {
-	*(long *)arg = (long)process->pid;
+	struct running *running = arg;
+
+	if (ck_environ_has(process->pid, running->home))
+		running->pid = (long)process->pid;
 }
 
 static ck_err
 nobody_before(struct install *in)
 {
+	char home[CK_PATH_MAX];
+	struct running running = { home, 0 };
 	size_t unseen = 0;
-	long pid = 0;
 	ck_err r;
 
 	if (access(in->links.dir, F_OK) == 0)
 		return CK_OK;
-	r = ck_environ_scan(CK_MARKER_DEFAULT, NULL, is_running, &pid,
+	if ((r = ck_path_format(home, &in->cli->fail, "HOME=%s",
+	    in->place.home)) != CK_OK)
+		return r;
+	r = ck_environ_scan(CK_MARKER_DEFAULT, NULL, is_running, &running,
 	    &unseen, &in->cli->fail);
-	if (r == CK_UNSUPPORTED || (r == CK_OK && pid == 0))
+	if (r == CK_UNSUPPORTED || (r == CK_OK && running.pid == 0))
 		return CK_OK;
 	if (r != CK_OK)
 		return r;
 	(void)ck_fail_set(&in->cli->fail, CK_BUSY, in->links.dir,
-	    "would be open to process %ld, a worker that runs already", pid);
+	    "would be open to process %ld, a worker that runs already",
+	    running.pid);
 	ck_fail_next(&in->cli->fail, "end it, then clankie-keys worker "
 	    "install-shell");
 	return CK_BUSY;
