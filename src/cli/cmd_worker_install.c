@@ -171,7 +171,7 @@ install(struct install *in)
 	    "")) != CK_OK)
 		return r;
 	/* Through the installed one, by all its rules. */
-	return worker_find_entry(in->cli, &in->place, l->entry, l->entry);
+	return worker_find_entry(in->cli, l->entry, l->entry);
 }
 
 static ck_err
