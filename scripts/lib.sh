@@ -31,7 +31,7 @@ ck_os() {
 }
 
 CK_OS=$(ck_os)
-CK_JOBS=${CK_JOBS:-2}
+CK_JOBS=${CK_JOBS:-3}
 
 if [ "$CK_OS" = macos ] && command -v brew >/dev/null; then
 	# Homebrew keeps these out of the default search path.

@@ -64,9 +64,15 @@ CK_MUST_USE ck_err cli_prepare(struct cli *cli, size_t heap);
 CK_MUST_USE ck_err keychain_usage(struct cli *cli, const char *words,
     ck_err r);
 
+/* The words of one of keychain's sub-commands, or NULL. */
+const char *keychain_words(const char *sub);
+/* The same for those in cmd_keychain_edit.c alone. */
+const char *keychain_edit_words(const char *sub);
+
 /* The parts of cmd_doctor that change something once they are confirmed; the
  * command line has been read. */
-CK_MUST_USE ck_err doctor_rebuild(struct cli *cli, bool confirm);
+CK_MUST_USE ck_err doctor_rebuild(struct cli *cli, bool confirm,
+    bool accept_earlier);
 CK_MUST_USE ck_err doctor_uninstall(struct cli *cli, bool confirm);
 
 /* The changing half of cmd_keychain; sub is the word behind "keychain". */
@@ -119,7 +125,7 @@ CK_MUST_USE ck_err cli_options_before(struct cli *cli, int argc, char **argv,
     int *ret_verb);
 
 /* A password from a descriptor (-1: none, *ret stays): every byte but one
- * line end behind it. */
+ * line end behind it.  CK_USAGE: not even that. */
 CK_MUST_USE ck_err cli_password(struct cli *cli, int fd,
     struct ck_secret *ret);
 

@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "custody/advice.h"
 #include "custody/check.h"
 #include "deadline.h"
+#include "findings.h"
 
 /* The gate's bound is 2 seconds; starting and answering take the rest. */
 #define STARTUP_MS 1700
@@ -102,13 +104,19 @@ one(const char *word, const struct ck_finding *f, struct ck_buf *b)
 
 static void
 people(const struct ck_findings *found, const struct ck_findings *done,
-    struct ck_buf *b)
+    bool verbose, struct ck_buf *b)
 {
+	enum cli_sum sum;
+
 	for (size_t i = 0; done != NULL && i < done->n; i++)
 		if (done->at[i].code != CK_F_REPAIR_FAILED)
 			one("repaired", &done->at[i], b);
 	for (size_t i = 0; i < found->n; i++) {
-		one(severity(&found->at[i]), &found->at[i], b);
+		sum = verbose ? CLI_SUM_NONE : cli_sum(found, i, b);
+		if (sum == CLI_SUM_SAID)
+			continue;
+		if (sum == CLI_SUM_NONE)
+			one(severity(&found->at[i]), &found->at[i], b);
 		ck_buf_text(b, "         next: ");
 		shown(b, found->at[i].next);
 		ck_buf_text(b, "\n");
@@ -122,14 +130,16 @@ static ck_err
 list_codes(struct cli *cli)
 {
 	struct ck_buf b = CK_BUF_INIT;
+	char next[CK_ADVICE_SIZE];
 	ck_err r;
 
 	for (int i = 0; i < CK_F_COUNT; i++) {
 		const struct ck_finding_info *info =
 		    ck_finding_info((enum ck_finding_code)i);
 
+		ck_advice(NULL, next, "%s", info->next);
 		ck_buf_format(&b, "%-24s %-8s %s\n", info->code,
-		    ck_severity_name(info->severity), info->next);
+		    ck_severity_name(info->severity), next);
 	}
 	r = cli_put(cli, &b);
 	ck_buf_free(&b);
@@ -173,7 +183,7 @@ answer(struct cli *cli, const struct asked *asked,
 	if (cli->json)
 		json(found, done, &b);
 	else if (!asked->how.startup)
-		people(found, done, &b);
+		people(found, done, cli->verbose, &b);
 	if (b.n > 0 || b.failed)
 		r = cli_put(cli, &b);
 	ck_buf_free(&b);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "custody/doctor.h"
+#include "findings.h"
 
 static void
 sentence(struct ck_buf *b, struct ck_span text)
@@ -16,9 +17,8 @@ sentence(struct ck_buf *b, struct ck_span text)
 }
 
 static void
-one(const struct ck_doctor *d, size_t i, struct ck_buf *b)
+finding(const struct ck_finding *f, struct ck_buf *b)
 {
-	const struct ck_finding *f = &d->found.at[i];
 	const struct ck_finding_info *info = ck_finding_info(f->code);
 
 	ck_buf_format(b, "%-8s %s\n         ",
@@ -26,6 +26,17 @@ one(const struct ck_doctor *d, size_t i, struct ck_buf *b)
 	cli_show_bytes(b, CK_SPAN_TEXT(f->place));
 	ck_buf_text(b, f->place[0] != '\0' ? ": " : "");
 	sentence(b, CK_SPAN_TEXT(f->message));
+}
+
+static void
+one(const struct ck_doctor *d, size_t i, bool verbose, struct ck_buf *b)
+{
+	enum cli_sum sum = verbose ? CLI_SUM_NONE : cli_sum(&d->found, i, b);
+
+	if (sum == CLI_SUM_SAID)
+		return;
+	if (sum == CLI_SUM_NONE)
+		finding(&d->found.at[i], b);
 	if (d->remedy[i].decide.n > 0) {
 		ck_buf_text(b, "         decide: ");
 		sentence(b, ck_buf_view(&d->remedy[i].decide));
@@ -63,12 +74,12 @@ steps(const struct ck_doctor *d, struct ck_buf *b)
 }
 
 static void
-people(const struct ck_doctor *d, struct ck_buf *b)
+people(const struct ck_doctor *d, bool verbose, struct ck_buf *b)
 {
 	size_t all = 0;
 
 	for (size_t i = 0; i < d->found.n; i++)
-		one(d, d->shown[i], b);
+		one(d, d->shown[i], verbose, b);
 	for (int i = 0; i < CK_SEV_COUNT; i++)
 		all += d->found.count[i];
 	if (all > d->found.n)
@@ -151,7 +162,7 @@ answer(struct cli *cli, const struct ck_doctor *d)
 	if (cli->json)
 		json(d, &b);
 	else
-		people(d, &b);
+		people(d, cli->verbose, &b);
 	r = cli_put(cli, &b);
 	ck_buf_free(&b);
 	if (r != CK_OK)
@@ -203,6 +214,7 @@ cmd_doctor(struct cli *cli, int argc, char **argv)
 {
 	struct ck_secret password = CK_SECRET_INIT;
 	bool rebuild = false, uninstall = false, confirm = false;
+	bool accept_earlier = false;
 	int password_fd = -1;
 	const char *words[1];
 	size_t n = 0;
@@ -210,6 +222,7 @@ cmd_doctor(struct cli *cli, int argc, char **argv)
 		{ "--rebuild", OPT_FLAG, &rebuild },
 		{ "--uninstall", OPT_FLAG, &uninstall },
 		{ "--confirm", OPT_FLAG, &confirm },
+		{ "--accept-earlier", OPT_FLAG, &accept_earlier },
 		{ "--broker", OPT_TEXT, &cli->say.broker },
 		{ "--login-password-fd", OPT_FD, &password_fd },
 		{ "--service", OPT_TEXT, &cli->say.service },
@@ -227,6 +240,9 @@ cmd_doctor(struct cli *cli, int argc, char **argv)
 	if (confirm && !rebuild && !uninstall)
 		return ck_fail_set(&cli->fail, CK_USAGE, "--confirm",
 		    "goes with what it confirms");
+	if (accept_earlier && !rebuild)
+		return ck_fail_set(&cli->fail, CK_USAGE, "--accept-earlier",
+		    "goes with --rebuild");
 	if (n == 1)
 		cli->say.credential = words[0];
 	if ((r = cli_broker(cli)) != CK_OK ||
@@ -234,7 +250,7 @@ cmd_doctor(struct cli *cli, int argc, char **argv)
 		return r;
 	if (password.p != NULL)
 		cli->say.login_password = &password;
-	r = rebuild ? doctor_rebuild(cli, confirm) :
+	r = rebuild ? doctor_rebuild(cli, confirm, accept_earlier) :
 	    uninstall ? doctor_uninstall(cli, confirm) : doctor(cli);
 	ck_secret_wipe(&password);
 	return r;

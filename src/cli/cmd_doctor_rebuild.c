@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "custody/advice.h"
 #include "custody/check.h"
 #include "custody/doctor_rebuild.h"
 
@@ -75,6 +76,9 @@ people(const struct ck_place *p, const struct ck_rebuild *m, bool written,
 		shown(b, m->kept);
 		ck_buf_text(b, "\n");
 	}
+	if (m->earlier)
+		ck_buf_text(b, "attention: the keychain holds other values "
+		    "than were noted with its unlock password\n");
 	if (!written)
 		ck_buf_text(b, "nothing was changed\n");
 }
@@ -159,6 +163,7 @@ json(const struct ck_place *p, const struct ck_rebuild *m, bool written,
 	js_text(b, "keychain", p->keychain);
 	json_rows(m, b);
 	json_protected(m, b);
+	js_bool(b, "earlier", m->earlier);
 	json_lines("differ", &m->differ, b);
 	json_lines("lost", &m->lost, b);
 	if (m->kept[0] != '\0')
@@ -188,7 +193,7 @@ look_again(struct cli *cli)
 			r = ck_fail_set(&cli->fail, CK_FINDINGS, NULL,
 			    "the records are rebuilt, and check finds %zu "
 			    "error%s still", errors, errors == 1 ? "" : "s");
-			ck_fail_next(&cli->fail, "clankie-keys doctor");
+			ck_advise(&cli->fail, &place, "{doctor}");
 		}
 	}
 	free(found);
@@ -196,17 +201,19 @@ look_again(struct cli *cli)
 }
 
 static ck_err
-ask(struct cli *cli)
+ask(struct cli *cli, const struct ck_place *place, bool earlier)
 {
 	(void)ck_fail_set(&cli->fail, CK_DECIDE, NULL,
 	    "nothing is written before you have seen it");
-	ck_fail_next(&cli->fail,
-	    "clankie-keys doctor --rebuild --confirm writes it");
+	ck_advise(&cli->fail, place, earlier ?
+	    "put back the keychain of the day of the unlock password; else "
+	    "{doctor --rebuild --accept-earlier --confirm} writes it" :
+	    "{doctor --rebuild --confirm} writes it");
 	return CK_DECIDE;
 }
 
 ck_err
-doctor_rebuild(struct cli *cli, bool confirm)
+doctor_rebuild(struct cli *cli, bool confirm, bool accept_earlier)
 {
 	struct ck_rebuild *m = calloc(1, sizeof(*m));
 	struct ck_buf b = CK_BUF_INIT;
@@ -216,7 +223,8 @@ doctor_rebuild(struct cli *cli, bool confirm)
 	if (m == NULL)
 		return ck_fail_set(&cli->fail, CK_NOMEM, NULL, "no memory");
 	if ((r = ck_place_resolve(&cli->say, &place, &cli->fail)) != CK_OK ||
-	    (r = ck_doctor_rebuild(&place, confirm, m, &cli->fail)) != CK_OK)
+	    (r = ck_doctor_rebuild(&place, confirm, accept_earlier, m,
+	    &cli->fail)) != CK_OK)
 		goto out;
 	if (cli->json)
 		json(&place, m, confirm, &b);
@@ -225,7 +233,7 @@ doctor_rebuild(struct cli *cli, bool confirm)
 	if ((r = cli_put(cli, &b)) != CK_OK)
 		goto out;
 	cli->answered = true;
-	r = confirm ? look_again(cli) : ask(cli);
+	r = confirm ? look_again(cli) : ask(cli, &place, m->earlier);
 out:
 	ck_buf_free(&b);
 	free(m);

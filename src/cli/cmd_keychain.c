@@ -3,6 +3,7 @@
 #include "cli.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "keychain/keychain.h"
 #include "kc_show.h"
@@ -47,6 +48,13 @@ check(struct cli *cli, const struct reading *rd)
 	    rd->out_fd == rd->keyfile_fd))
 		return ck_fail_set(&cli->fail, CK_USAGE, "--out-fd",
 		    "needs a descriptor of its own");
+	if (rd->out_fd >= 0 && isatty(rd->out_fd)) {
+		(void)ck_fail_set(&cli->fail, CK_REFUSED, NULL,
+		    "a secret is not written to a terminal");
+		ck_fail_next(&cli->fail, "--out-fd N and a file or a pipe "
+		    "behind it: N>FILE");
+		return CK_REFUSED;
+	}
 	/* A reason in JSON must not be taken for the secret. */
 	if (cli->json && rd->out_fd == 1)
 		return ck_fail_set(&cli->fail, CK_USAGE, NULL,
@@ -324,22 +332,32 @@ keychain_usage(struct cli *cli, const char *words, ck_err r)
 	return r;
 }
 
+static const struct {
+	const char *name, *words;
+	unsigned int sub;
+	ck_err (*run)(struct cli *, const struct reading *);
+} subs[] = {
+	{ "list", "list FILE [--password-fd N]", LIST, do_list },
+	{ "find", "find FILE --service S --account A [--class "
+	    "generic|internet] | --class key --label L [--password-fd N | "
+	    "--unlock-key-fd N] [--out-fd M]", FIND, do_find },
+	{ "verify", "verify FILE [--password-fd N | --unlock-key-fd N]",
+	    VERIFY, do_verify },
+};
+
+const char *
+keychain_words(const char *sub)
+{
+	for (size_t i = 0; sub != NULL && i < sizeof(subs) / sizeof(subs[0]);
+	    i++)
+		if (strcmp(sub, subs[i].name) == 0)
+			return subs[i].words;
+	return sub == NULL ? NULL : keychain_edit_words(sub);
+}
+
 ck_err
 cmd_keychain(struct cli *cli, int argc, char **argv)
 {
-	static const struct {
-		const char *name, *words;
-		unsigned int sub;
-		ck_err (*run)(struct cli *, const struct reading *);
-	} subs[] = {
-		{ "list", "list FILE [--password-fd N]", LIST, do_list },
-		{ "find", "find FILE --service S --account A "
-		    "[--class generic|internet] | --class key --label L "
-		    "[--password-fd N | --unlock-key-fd N] [--out-fd M]",
-		    FIND, do_find },
-		{ "verify", "verify FILE [--password-fd N | --unlock-key-fd "
-		    "N]", VERIFY, do_verify },
-	};
 	struct reading rd;
 	ck_err r;
 

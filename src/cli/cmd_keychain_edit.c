@@ -404,29 +404,39 @@ do_passwd(struct cli *cli, const struct editing *e)
 	return r == CK_OK ? done(cli, e, "password changed") : r;
 }
 
+static const struct {
+	const char *name, *words;
+	unsigned int sub;
+	ck_err (*run)(struct cli *, const struct editing *);
+} subs[] = {
+	{ "create", "create FILE --password-fd N [--blob-version "
+	    "0x100|0x200] [--lock-after SECONDS] [--lock-on-sleep "
+	    "yes|no]", CREATE, do_create },
+	{ "add", "add FILE --service S --account A --password-fd N "
+	    "--secret-fd M [--label L] [--comment C] [--kind K] "
+	    "[--trust PROGRAM]... [--always-ask]", ADD, do_add },
+	{ "update", "update FILE --password-fd N --service S "
+	    "--account A --secret-fd M|--label L|--comment C|--kind K "
+	    "or update FILE --password-fd N [--lock-after SECONDS] "
+	    "[--lock-on-sleep yes|no]", UPDATE, do_update },
+	{ "delete", "delete FILE --service S --account A", DELETE,
+	    do_delete },
+	{ "passwd", "passwd FILE --password-fd N --new-password-fd M",
+	    PASSWD, do_passwd },
+};
+
+const char *
+keychain_edit_words(const char *sub)
+{
+	for (size_t i = 0; i < sizeof(subs) / sizeof(subs[0]); i++)
+		if (strcmp(sub, subs[i].name) == 0)
+			return subs[i].words;
+	return NULL;
+}
+
 ck_err
 cmd_keychain_edit(struct cli *cli, const char *sub, int argc, char **argv)
 {
-	static const struct {
-		const char *name, *words;
-		unsigned int sub;
-		ck_err (*run)(struct cli *, const struct editing *);
-	} subs[] = {
-		{ "create", "create FILE --password-fd N [--blob-version "
-		    "0x100|0x200] [--lock-after SECONDS] [--lock-on-sleep "
-		    "yes|no]", CREATE, do_create },
-		{ "add", "add FILE --service S --account A --password-fd N "
-		    "--secret-fd M [--label L] [--comment C] [--kind K] "
-		    "[--trust PROGRAM]... [--always-ask]", ADD, do_add },
-		{ "update", "update FILE --password-fd N --service S "
-		    "--account A --secret-fd M|--label L|--comment C|--kind K "
-		    "or update FILE --password-fd N [--lock-after SECONDS] "
-		    "[--lock-on-sleep yes|no]", UPDATE, do_update },
-		{ "delete", "delete FILE --service S --account A", DELETE,
-		    do_delete },
-		{ "passwd", "passwd FILE --password-fd N --new-password-fd M",
-		    PASSWD, do_passwd },
-	};
 	struct editing e;
 	ck_err r;
 

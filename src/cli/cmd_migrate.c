@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "custody/advice.h"
 #include "custody/migrate.h"
 #include "custody/rotate.h"
 
@@ -77,13 +78,13 @@ plan(const struct ck_place *p, const struct ck_migrate_report *m,
  */
 static ck_err
 rotate(struct cli *cli, struct ck_place *p, const struct ck_migrate_report *m,
-    struct ck_rotate_report *ret)
+    bool dry_run, struct ck_rotate_report *ret)
 {
 	const struct ck_rotate_how how = { NULL, true, m->generation };
 	struct ck_rotate_report report;
 	ck_err r;
 
-	if (m->end == CK_MIGRATE_PLANNED)
+	if (dry_run)
 		return CK_OK;
 	r = ck_rotate(p, &how, &report, &cli->fail);
 	if (r == CK_CHANGED && m->end == CK_MIGRATE_ALREADY)
@@ -91,8 +92,8 @@ rotate(struct cli *cli, struct ck_place *p, const struct ck_migrate_report *m,
 	if (r == CK_OK)
 		*ret = report;
 	else if (cli->fail.next[0] == '\0')
-		ck_fail_next(&cli->fail, "the migration is complete; "
-		    "clankie-keys rotate does what is left");
+		ck_advise(&cli->fail, p, "the migration is complete; {rotate} "
+		    "does what is left");
 	return r;
 }
 
@@ -105,16 +106,38 @@ can_mint(struct cli *cli, const struct ck_place *p)
 	(void)ck_fail_set(&cli->fail, CK_UNSUPPORTED, p->credential,
 	    "cannot be minted here: its new value comes from whoever issues "
 	    "it");
-	ck_fail_next(&cli->fail, "clankie-keys migrate without --rotate, then "
-	    "clankie-keys rotate %s --secret-fd N", p->credential);
+	ck_advise(&cli->fail, p, "{migrate} without --rotate, then {rotate}");
 	return CK_UNSUPPORTED;
+}
+
+/* What --checkout and --service-honours-precedence did to a credential that
+ * had been moved before. */
+static void
+amended(const struct ck_migrate_report *m, bool dry_run, struct ck_buf *b)
+{
+	const struct ck_amend_report *a = &m->amended;
+	const char *would = dry_run ? "would be " : "";
+
+	if (a->added > 0)
+		ck_buf_format(b, "checkouts    %zu %sadded to the rules\n",
+		    a->added, would);
+	if (a->there > 0)
+		ck_buf_format(b, "checkouts    %zu in the rules already\n",
+		    a->there);
+	if (a->bearers > 0)
+		ck_buf_format(b, "             %zu with something of the form "
+		    "of an operator bearer in .env.local:\n"
+		    "             clankie-keys check says where\n", a->bearers);
+	if (a->changed > 0)
+		ck_buf_format(b, "records      %zu of the service's places %s"
+		    "noted as asking them\n", a->changed, would);
 }
 
 static void
 people(const struct ck_place *p, const struct ck_migrate_report *m,
-    const struct ck_rotate_report *t, struct ck_buf *b)
+    const struct ck_rotate_report *t, bool dry_run, struct ck_buf *b)
 {
-	bool named = strcmp(p->credential, CK_OPERATOR_NAME) != 0;
+	char next[CK_ADVICE_SIZE];
 
 	if (m->end == CK_MIGRATE_PLANNED) {
 		plan(p, m, b);
@@ -122,7 +145,8 @@ people(const struct ck_place *p, const struct ck_migrate_report *m,
 	}
 	if (m->end == CK_MIGRATE_ALREADY)
 		ck_buf_format(b, "already in the dedicated keychain%s\n",
-		    t->generation == 0 ? "; nothing was changed" : "");
+		    dry_run || (t->generation == 0 && m->amended.added == 0 &&
+		    m->amended.changed == 0) ? "; nothing was changed" : "");
 	else if (m->end == CK_MIGRATE_RESUMED)
 		ck_buf_format(b, "an interrupted migration was finished\n");
 	ck_buf_format(b, "keychain     %s\n"
@@ -133,14 +157,14 @@ people(const struct ck_place *p, const struct ck_migrate_report *m,
 		ck_buf_format(b, "generation   %llu: the value that was in "
 		    "the broker holds no more\n",
 		    (unsigned long long)t->generation);
+	amended(m, dry_run, b);
 	if (m->end == CK_MIGRATE_ALREADY)
 		return;
 	ck_buf_text(b, "\n");
+	ck_advice(p, next, "{rotate}");
 	if (t->generation == 0)
 		ck_buf_format(b, "Until now every process of this user could "
-		    "read this credential: replace it with\n"
-		    "  clankie-keys rotate%s%s\n", named ? " " : "",
-		    named ? p->credential : "");
+		    "read this credential: replace it with\n  %s\n", next);
 	if (m->sandbox_known && m->sandbox == CK_SANDBOX_ON)
 		return;
 	ck_buf_format(b, "The worker sandbox is %s: nothing is protected "
@@ -171,6 +195,7 @@ json(const struct ck_place *p, const struct ck_migrate_report *m,
 	else
 		js_null(b, "fingerprint");
 	js_text(b, "worker_sandbox", sandbox_name(m));
+	js_number(b, "checkouts_added", (long long)m->amended.added);
 	js_bool(b, "rotate_advised", t->generation == 0 &&
 	    (m->end == CK_MIGRATED || m->end == CK_MIGRATE_RESUMED));
 	js_shut(b, '}');
@@ -233,12 +258,13 @@ cmd_migrate(struct cli *cli, int argc, char **argv)
 		goto out;
 	memset(&rotated, 0, sizeof(rotated));
 	if (rotating &&
-	    (r = rotate(cli, &place, &report, &rotated)) != CK_OK)
+	    (r = rotate(cli, &place, &report, how.dry_run,
+	    &rotated)) != CK_OK)
 		goto out;
 	if (cli->json)
 		json(&place, &report, &rotated, &out);
 	else
-		people(&place, &report, &rotated, &out);
+		people(&place, &report, &rotated, how.dry_run, &out);
 	r = how.dry_run ? cli_put(cli, &out) : cli_put_done(cli, &out);
 out:
 	ck_buf_free(&out);

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "custody/advice.h"
+#include "custody/amend.h"
 #include "custody/resolve.h"
 #include "custody/view.h"
 
@@ -35,7 +37,7 @@ one(void *arg, const struct ck_rec_precedence *row)
 		padded(l->out, row->credential, 12);
 		padded(l->out, row->principal, 22);
 		padded(l->out, row->role, 7);
-		ck_buf_format(l->out, "%d  %-14s ", row->rank,
+		ck_buf_format(l->out, "%-4d  %-14s ", row->rank,
 		    ck_rec_kind_name(row->store.kind));
 		cli_show_bytes(l->out, CK_SPAN_TEXT(row->store.path));
 		ck_buf_format(l->out, "%s\n",
@@ -57,6 +59,15 @@ one(void *arg, const struct ck_rec_precedence *row)
 	return CK_OK;
 }
 
+static void
+heading(struct ck_buf *b)
+{
+	padded(b, "CREDENTIAL", 12);
+	padded(b, "PRINCIPAL", 22);
+	padded(b, "ROLE", 7);
+	ck_buf_text(b, "RANK  STORE          PATH\n");
+}
+
 /* What a principal is, and what follows for it. */
 static ck_err
 explain(struct cli *cli, struct ck_records *rec, const char *id,
@@ -66,9 +77,12 @@ explain(struct cli *cli, struct ck_records *rec, const char *id,
 	ck_err r;
 
 	r = ck_records_principal_get(rec, id, &who, &cli->fail);
-	if (r == CK_ABSENT)
-		return ck_fail_set(&cli->fail, CK_USAGE, id,
+	if (r == CK_ABSENT) {
+		(void)ck_fail_set(&cli->fail, CK_USAGE, id,
 		    "is not a principal that the records know");
+		ck_advise(&cli->fail, NULL, "{precedence list}");
+		return CK_USAGE;
+	}
 	if (r != CK_OK || cli->json)
 		return r;
 	cli_show_bytes(out, CK_SPAN_TEXT(who.id));
@@ -96,6 +110,8 @@ print(struct cli *cli, struct ck_records *rec, const char *principal)
 	}
 	if (principal != NULL)
 		r = explain(cli, rec, principal, &out);
+	if (r == CK_OK && !cli->json)
+		heading(&out);
 	if (r == CK_OK)
 		r = ck_records_precedence_each(rec, NULL, principal, one, &l,
 		    &cli->fail);
@@ -222,18 +238,75 @@ verify_sealed(struct cli *cli, struct ck_place *place, struct ck_view *v)
 	(void)ck_fail_set(&cli->fail, CK_NOSTORE, place->dir,
 	    "%s was not migrated: there is no seal to compare",
 	    place->credential);
-	ck_fail_next(&cli->fail, "clankie-keys migrate");
+	ck_advise(&cli->fail, place, "{migrate}");
 	return CK_NOSTORE;
+}
+
+/* precedence honours PRINCIPAL yes|no|unknown */
+static ck_err
+honours(struct cli *cli, struct ck_place *place, const char *const *words)
+{
+	const struct ck_amend_how how = { "precedence honours", false, NULL, 0,
+	    words, 1, words[1] };
+	struct ck_amend_report report;
+	struct ck_buf out = CK_BUF_INIT;
+	ck_err r;
+
+	if (strcmp(words[1], "yes") != 0 && strcmp(words[1], "no") != 0 &&
+	    strcmp(words[1], "unknown") != 0)
+		return ck_fail_set(&cli->fail, CK_USAGE, words[1],
+		    "is not yes, no or unknown");
+	if ((r = ck_amend(place, &how, &report, &cli->fail)) != CK_OK)
+		return r;
+	if (cli->json) {
+		js_open(&out, '{');
+		js_bool(&out, "ok", true);
+		js_text(&out, "principal", words[0]);
+		js_text(&out, "honours", words[1]);
+		js_bool(&out, "changed", report.changed > 0);
+		js_shut(&out, '}');
+		ck_buf_text(&out, "\n");
+	} else {
+		ck_buf_format(&out, "%s asks the records: %s%s\n", words[0],
+		    words[1], report.changed > 0 ? "" :
+		    ", as was noted already");
+	}
+	r = cli_put_done(cli, &out);
+	ck_buf_free(&out);
+	return r;
+}
+
+/* What only reads them. */
+static ck_err
+read(struct cli *cli, struct ck_place *place, bool verified,
+    const char *principal)
+{
+	struct ck_view v = CK_VIEW_INIT;
+	ck_err r;
+
+	if ((r = ck_view_open(place, CK_REC_READ, &v, &cli->fail)) != CK_OK)
+		return r;
+	if (v.rec == NULL) {
+		r = ck_fail_set(&cli->fail, CK_NOSTORE, place->dir,
+		    "there are no records yet: every reader and writer asks "
+		    "its broker");
+		ck_advise(&cli->fail, place, "{migrate}");
+	} else if (verified) {
+		r = verify_sealed(cli, place, &v);
+	} else {
+		r = print(cli, v.rec, principal);
+	}
+	ck_view_close(&v);
+	return r;
 }
 
 ck_err
 cmd_precedence(struct cli *cli, int argc, char **argv)
 {
-	struct ck_view v = CK_VIEW_INIT;
 	struct ck_place place;
 	struct ck_secret password = CK_SECRET_INIT;
-	const char *words[2];
-	bool list, explained, verified;
+	const char *words[3];
+	bool list, explained, verified, honoured;
 	int password_fd = -1;
 	size_t n = 0;
 	const struct opt opts[] = {
@@ -241,34 +314,26 @@ cmd_precedence(struct cli *cli, int argc, char **argv)
 	};
 	ck_err r;
 
-	r = cli_options(cli, argc, argv, opts, 1, words, 2, &n);
+	r = cli_options(cli, argc, argv, opts, 1, words, 3, &n);
 	if (r != CK_OK)
 		return r;
 	list = n == 1 && strcmp(words[0], "list") == 0;
 	explained = n == 2 && strcmp(words[0], "explain") == 0;
 	verified = n == 1 && strcmp(words[0], "verify") == 0;
-	if (!list && !explained && !verified)
+	honoured = n == 3 && strcmp(words[0], "honours") == 0;
+	if (!list && !explained && !verified && !honoured)
 		return ck_fail_set(&cli->fail, CK_USAGE, NULL,
-		    "list, explain and a principal, or verify");
+		    "list, explain and a principal, verify, or honours, a "
+		    "principal and yes, no or unknown");
 	if ((r = cli_password(cli, password_fd, &password)) != CK_OK)
 		goto out;
 	if (password.p != NULL)
 		cli->say.login_password = &password;
-	if ((r = ck_place_resolve(&cli->say, &place, &cli->fail)) != CK_OK ||
-	    (r = ck_view_open(&place, CK_REC_READ, &v, &cli->fail)) != CK_OK)
+	if ((r = ck_place_resolve(&cli->say, &place, &cli->fail)) != CK_OK)
 		goto out;
-	if (v.rec == NULL) {
-		r = ck_fail_set(&cli->fail, CK_NOSTORE, place.dir,
-		    "there are no records yet: every reader and writer asks "
-		    "its broker");
-		ck_fail_next(&cli->fail, "clankie-keys migrate");
-	} else if (verified) {
-		r = verify_sealed(cli, &place, &v);
-	} else {
-		r = print(cli, v.rec, explained ? words[1] : NULL);
-	}
+	r = honoured ? honours(cli, &place, words + 1) :
+	    read(cli, &place, verified, explained ? words[1] : NULL);
 out:
-	ck_view_close(&v);
 	ck_secret_wipe(&password);
 	return r;
 }

@@ -4,6 +4,39 @@
 
 #include "custody/reset.h"
 
+/* How values that cannot be made here come back. */
+static void
+others_lines(const struct ck_place *p, const struct ck_reset_report *m,
+    struct ck_buf *b)
+{
+	char names[512];
+
+	if (m->others.n == 0)
+		return;
+	ck_reset_names_text(&m->others, names, sizeof(names));
+	ck_buf_format(b, "to bring     %s: whoever issued it has to be asked "
+	    "for a new value.\n"
+	    "             Put that into %s,\n"
+	    "             then clankie-keys migrate NAME%s\n", names, p->broker,
+	    p->broker_kind == CK_KIND_LOGIN_KEYCHAIN ?
+	    " --login-password-fd N" : "");
+}
+
+static void
+minted_lines(const struct ck_reset_report *m, struct ck_buf *b)
+{
+	ck_buf_format(b, "keychain     %s\n"
+	    "generation   %llu\n"
+	    "fingerprint  %.8s\n"
+	    "rules        %s\n\n", m->keychain,
+	    (unsigned long long)m->generation, m->fingerprint, m->rules);
+	ck_buf_text(b, "The old bearer may still be known to somebody and is "
+	    "accepted wherever it was\nremembered: restart the service.  The "
+	    "key of the old seal is gone with the keychain,\nso nobody can "
+	    "tell whether the records were edited before: look at them with\n"
+	    "  clankie-keys precedence list\n");
+}
+
 static void
 people(const struct ck_place *p, const struct ck_reset_report *m,
     struct ck_buf *b)
@@ -19,16 +52,9 @@ people(const struct ck_place *p, const struct ck_reset_report *m,
 		ck_buf_format(b, "             %s%s\n",
 		    m->kept_password[0] == '/' ? "" :
 		    "item " CK_OWN_SERVICE " / ", m->kept_password);
-	ck_buf_format(b, "keychain     %s\n"
-	    "generation   %llu\n"
-	    "fingerprint  %.8s\n"
-	    "rules        %s\n\n", m->keychain,
-	    (unsigned long long)m->generation, m->fingerprint, m->rules);
-	ck_buf_text(b, "The old bearer may still be known to somebody and is "
-	    "accepted wherever it was\nremembered: restart the service.  The "
-	    "key of the old seal is gone with the keychain,\nso nobody can "
-	    "tell whether the records were edited before: look at them with\n"
-	    "  clankie-keys precedence list\n");
+	others_lines(p, m, b);
+	if (m->minted)
+		minted_lines(m, b);
 }
 
 static void
@@ -54,11 +80,18 @@ json(const struct ck_place *p, const struct ck_reset_report *m,
 		js_text(b, "lost", ck_lost_name(m->lost));
 	text_or_null(b, "kept_keychain", m->kept);
 	text_or_null(b, "kept_password", m->kept_password);
-	js_text(b, "keychain", m->keychain);
+	text_or_null(b, "keychain", m->keychain);
 	js_text(b, "rules", m->rules);
-	js_number(b, "generation", (long long)m->generation);
-	js_bytes(b, "fingerprint", (struct ck_span){
-	    (const uint8_t *)m->fingerprint, 8 });
+	if (m->minted) {
+		js_number(b, "generation", (long long)m->generation);
+		js_bytes(b, "fingerprint", (struct ck_span){
+		    (const uint8_t *)m->fingerprint, 8 });
+	}
+	js_name(b, "given_up");
+	js_open(b, '[');
+	for (size_t i = 0; i < m->others.n && i < CK_RESET_NAMES; i++)
+		js_item(b, m->others.name[i]);
+	js_shut(b, ']');
 	js_shut(b, '}');
 	ck_buf_text(b, "\n");
 }

@@ -2,8 +2,7 @@
 /* clankie-keys restore */
 #include "cli.h"
 
-#include <string.h>
-
+#include "custody/advice.h"
 #include "custody/restore.h"
 
 static const char *
@@ -42,7 +41,7 @@ static void
 people(const struct ck_place *p, const struct ck_restore_report *m,
     struct ck_buf *b)
 {
-	bool named = strcmp(p->credential, CK_OPERATOR_NAME) != 0;
+	char next[CK_ADVICE_SIZE];
 
 	if (m->end == CK_RESTORE_PLANNED) {
 		plan(p, m, b);
@@ -65,9 +64,9 @@ people(const struct ck_place *p, const struct ck_restore_report *m,
 	else
 		ck_buf_format(b, "The rules in\n  %s\ndo not protect it.\n",
 		    m->rules);
-	ck_buf_format(b, "clankie-keys migrate%s%s moves it into a dedicated "
-	    "keychain again.\n", named ? " " : "",
-	    named ? p->credential : "");
+	ck_advice(p, next, "{migrate}");
+	ck_buf_format(b, "%s moves it into a dedicated keychain again.\n",
+	    next);
 }
 
 static void

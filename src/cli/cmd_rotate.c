@@ -186,7 +186,8 @@ cmd_rotate(struct cli *cli, int argc, char **argv)
 		return r;
 	if (n == 1)
 		cli->say.credential = words[0];
-	if (said.keychain && (r = no_credential(cli, &said)) != CK_OK)
+	if ((said.keychain && (r = no_credential(cli, &said)) != CK_OK) ||
+	    (r = cli_broker(cli)) != CK_OK)
 		return r;
 	if ((r = cli_password(cli, said.password_fd, &password)) != CK_OK)
 		goto out;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/io.h"
+#include "custody/advice.h"
 #include "custody/preflight.h"
 #include "custody/rules.h"
 #include "custody/seal.h"
@@ -124,7 +125,7 @@ write_rules(struct cli *cli, const struct ck_place *place,
 	if (!has_custody(v)) {
 		(void)ck_fail_set(&cli->fail, CK_NOSTORE, place->dir,
 		    "there are no records that rules could be written from");
-		ck_fail_next(&cli->fail, "clankie-keys migrate");
+		ck_advise(&cli->fail, place, "{migrate}");
 		return CK_NOSTORE;
 	}
 	/* Edited records would make weaker rules. */
@@ -133,6 +134,20 @@ write_rules(struct cli *cli, const struct ck_place *place,
 		return r;
 	r = ck_rules_write(place, v->dirfd, v->rec, &cli->fail);
 	ck_io_close(&lock);
+	return r;
+}
+
+/* Both files are the records', whichever format was asked for. */
+static ck_err
+say_written(struct cli *cli, const struct ck_place *place)
+{
+	struct ck_buf b = CK_BUF_INIT;
+	ck_err r;
+
+	ck_buf_format(&b, "written      %s\n             %s\n", place->rules,
+	    place->mounts);
+	r = cli_put_done(cli, &b);
+	ck_buf_free(&b);
 	return r;
 }
 
@@ -200,7 +215,11 @@ cmd_rules(struct cli *cli, int argc, char **argv)
 	if ((r = ck_place_resolve(&cli->say, &place, &cli->fail)) != CK_OK ||
 	    (r = ck_view_open(&place, CK_REC_READ, &v, &cli->fail)) != CK_OK)
 		goto out;
-	if (!write || (r = write_rules(cli, &place, &v)) == CK_OK)
+	if (write && (r = write_rules(cli, &place, &v)) != CK_OK)
+		goto out;
+	if (write && !cli->json)
+		r = say_written(cli, &place);
+	else
 		r = show(cli, &place, &v, &said, format, write);
 out:
 	ck_secret_wipe(&password);

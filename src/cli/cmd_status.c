@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "custody/advice.h"
 #include "custody/status.h"
 
 static const char *
@@ -18,7 +19,9 @@ sandbox_name(const struct ck_status *s)
 static const char *
 rules_name(const struct ck_status *s)
 {
-	if (!s->in_charge || !s->records)
+	if (s->view_err != CK_OK)
+		return "unknown";
+	if (!s->records || (!s->in_charge && !s->rules_there))
 		return "none";
 	if (s->rules_err != CK_OK)
 		return "unknown";
@@ -48,20 +51,23 @@ file_lines(const struct ck_place *p, const struct ck_status *s,
 	    s->settings_changed ? " (not what was set)" : "");
 }
 
-/* What keeps the credential from being read, or NULL. */
+/* What keeps the credential from being read, as for ck_advice(), or NULL. */
 static const char *
 trouble(const struct ck_status *s)
 {
 	if (s->journal_open)
 		return NULL;
+	if (s->view_err != CK_OK)
+		return s->view_fail.next[0] != '\0' ? s->view_fail.next :
+		    "{doctor} says what mends it";
 	if (s->in_charge && s->file_err != CK_OK)
 		return "the dedicated keychain cannot be used as it is (see "
 		    "above): put it right, or back from a backup; if it is "
-		    "lost for good: clankie-keys reset";
+		    "lost for good: {reset}";
 	if (s->in_charge && s->unlock_known && !s->unlock_there)
 		return "the unlock password is missing, and without it the "
 		    "dedicated keychain cannot be opened: put it back from a "
-		    "backup; if it is lost for good: clankie-keys reset";
+		    "backup; if it is lost for good: {reset}";
 	if (!s->keychain && !s->in_charge && s->unlock_known &&
 	    s->unlock_there)
 		return "an unlock password is stored, but the dedicated "
@@ -74,19 +80,31 @@ static void
 next_lines(const struct ck_place *p, const struct ck_status *s,
     struct ck_buf *b)
 {
-	char command[CK_VIEW_COMMAND_SIZE];
+	struct ck_fail absent = CK_FAIL_INIT;
+	char next[CK_ADVICE_SIZE] = "";
 
 	ck_buf_text(b, "\n");
-	ck_view_command(&s->journal, command);
-	if (s->journal_open)
-		ck_buf_format(b, "next: finish the interrupted %s: %s\n",
-		    s->journal.operation, command);
+	if (s->journal_open && !ck_view_known_operation(s->journal.operation))
+		ck_advice(p, next, "{doctor} says what to do about an "
+		    "operation that this version does not know");
+	else if (s->journal_open)
+		ck_advice_finish(p, &s->journal, next);
 	else if (trouble(s) != NULL)
-		ck_buf_format(b, "next: %s\n", trouble(s));
+		ck_advice(p, next, "%s", trouble(s));
+	else if (!s->in_charge && s->nothing)
+		ck_advise_absent(&absent, p, "{migrate} then moves it");
 	else if (!s->in_charge)
-		ck_buf_text(b, "next: clankie-keys migrate\n");
+		ck_advice(p, next, "{migrate}");
 	else if (s->rules_err != CK_OK || !s->rules_match)
-		ck_buf_text(b, "next: clankie-keys rules --write\n");
+		ck_advice(p, next, "{rules --write}");
+	if (absent.next[0] != '\0')
+		ck_buf_format(b, "next: the broker holds none: %s\n",
+		    absent.next);
+	else if (s->journal_open)
+		ck_buf_format(b, "next: finish the interrupted %s: %s\n",
+		    s->journal.operation, next);
+	else if (next[0] != '\0')
+		ck_buf_format(b, "next: %s\n", next);
 	else if (s->sandbox_err != CK_OK || s->sandbox != CK_SANDBOX_ON)
 		ck_buf_format(b, "next: turn on fleet.workerSandbox in %s; "
 		    "until then nothing is protected\n", p->settings);
@@ -147,6 +165,14 @@ people(const struct ck_place *p, const struct ck_status *s,
 {
 	ck_buf_format(b, "credential   %s: %s / %s\n", p->credential,
 	    p->service, p->account);
+	if (s->view_err != CK_OK) {
+		ck_buf_text(b, "records      ");
+		cli_show_bytes(b, CK_SPAN_TEXT(s->view_fail.place));
+		ck_buf_format(b, "\n             %s: ",
+		    ck_err_text(s->view_err));
+		cli_show_bytes(b, CK_SPAN_TEXT(s->view_fail.why));
+		ck_buf_text(b, "\n");
+	}
 	ck_buf_format(b, "decided by   %s\n", s->in_charge ?
 	    "the dedicated keychain, first for every reader and writer" :
 	    "the general broker");
@@ -229,6 +255,10 @@ json(const struct ck_place *p, const struct ck_status *s, struct ck_buf *b)
 	js_text(b, "broker_kind", ck_rec_kind_name(p->broker_kind));
 	js_text(b, "custody", p->dir);
 	js_bool(b, "custody_exists", s->custody);
+	js_text(b, "records", ck_err_code(s->view_err));
+	if (s->view_err != CK_OK)
+		js_bytes(b, "records_message",
+		    CK_SPAN_TEXT(s->view_fail.why));
 	js_text(b, "rules", p->rules);
 	js_text(b, "rules_state", rules_name(s));
 	js_text(b, "settings", p->settings);

@@ -76,54 +76,37 @@ look_entry(struct cli *cli, const char *dir, const char *rest,
 	return CK_OK;
 }
 
-static ck_err
-no_entry(struct cli *cli)
+/* Installed with this program, or just built.  Nowhere else: what is in the
+ * home and was not recorded may be a worker's. */
+ck_err
+worker_entry_beside(struct cli *cli, char ret[CK_PATH_MAX])
 {
-	(void)ck_fail_set(&cli->fail, CK_NOENFORCE, ENTRY,
-	    "is neither installed in libexec/clankie-keys beside this program "
-	    "nor in ~/.local");
-	ck_fail_next(&cli->fail, "cmake --install the build");
-	return CK_NOENFORCE;
-}
-
-/* Installed with this program, or for one user (home, unless NULL), or just
- * built. */
-static ck_err
-search_entry(struct cli *cli, const char *home, char ret[CK_PATH_MAX])
-{
-	char self[CK_PATH_MAX], dir[CK_PATH_MAX];
-	const struct {
-		const char *dir, *rest;
-	} ways[] = {
-		{ dir, "../libexec/clankie-keys/" ENTRY },
-		{ home, ".local/libexec/clankie-keys/" ENTRY },
-		{ dir, ENTRY },
+	static const char *const ways[] = {
+		"../libexec/clankie-keys/" ENTRY, ENTRY,
 	};
+	char self[CK_PATH_MAX], dir[CK_PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	bool there = false;
 	ck_err r;
 
 	self[n < 0 ? 0 : n] = '\0';
 	ck_path_parent(self, dir);
-	for (size_t i = 0; i < 3; i++)
-		if (ways[i].dir != NULL && ((r = look_entry(cli, ways[i].dir,
-		    ways[i].rest, &there, ret)) != CK_OK || there))
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
+		if ((r = look_entry(cli, dir, ways[i], &there, ret)) !=
+		    CK_OK || there)
 			return r;
-	return no_entry(cli);
+	(void)ck_fail_set(&cli->fail, CK_NOENFORCE, ENTRY,
+	    "is not installed in libexec/clankie-keys beside this program");
+	ck_fail_next(&cli->fail, "cmake --install the build");
+	return CK_NOENFORCE;
 }
 
 ck_err
-worker_find_entry(struct cli *cli, const struct ck_place *place,
-    const char *recorded, char ret[CK_PATH_MAX])
+worker_find_entry(struct cli *cli, const char *recorded,
+    char ret[CK_PATH_MAX])
 {
 	return recorded[0] != '\0' ? recorded_entry(cli, recorded, ret) :
-	    search_entry(cli, place->home, ret);
-}
-
-ck_err
-worker_entry_beside(struct cli *cli, char ret[CK_PATH_MAX])
-{
-	return search_entry(cli, NULL, ret);
+	    worker_entry_beside(cli, ret);
 }
 
 /* With status_fd as the entry uses it. */

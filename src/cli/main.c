@@ -51,16 +51,19 @@ const struct verb cli_verbs[] = {
 	    "[--login-password-fd N] [--broker ...] | check --codes",
 	    "say what is not in order, or be the service's gate", HEAP_BROKER,
 	    cmd_check },
-	{ "doctor", "doctor [CREDENTIAL] [--rebuild [--confirm] | "
+	{ "doctor", "doctor [CREDENTIAL] "
+	    "[--rebuild [--accept-earlier] [--confirm] | "
 	    "--uninstall [--confirm]] [--login-password-fd N] [--broker ...]",
 	    "say for each finding of check what mends it", HEAP_BROKER,
 	    cmd_doctor },
-	{ "status", "status",
+	{ "status", "status [CREDENTIAL] [--broker ...] [--service S --account "
+	    "A]",
 	    "say where everything lies and what is protected", HEAP_SMALL,
 	    cmd_status },
 	{ "precedence", "precedence list | explain PRINCIPAL | verify "
+	    "[--login-password-fd N] | honours PRINCIPAL yes|no|unknown "
 	    "[--login-password-fd N]",
-	    "say who asks which store first", HEAP_VALUE, cmd_precedence },
+	    "say who asks which store first", HEAP_BROKER, cmd_precedence },
 	{ "rules", "rules [--format seatbelt|mounts] [--write] [--checkout DIR]... "
 	    "[--login-password-fd N]",
 	    "show or write the rules that keep workers out", HEAP_BROKER,
@@ -81,13 +84,18 @@ const struct verb cli_verbs[] = {
 };
 const size_t cli_verb_count = sizeof(cli_verbs) / sizeof(cli_verbs[0]);
 
+/* sub: a word behind the verb that was asked for, or NULL. */
 static ck_err
-usage(struct cli *cli, const struct verb *verb)
+usage(struct cli *cli, const struct verb *verb, const char *sub)
 {
+	const char *words = verb == NULL || verb->run != cmd_keychain ? NULL :
+	    keychain_words(sub);
 	struct ck_buf b = CK_BUF_INIT;
 	ck_err r;
 
-	if (verb != NULL)
+	if (words != NULL)
+		ck_buf_format(&b, "usage: clankie-keys keychain %s\n", words);
+	else if (verb != NULL)
 		ck_buf_format(&b, "usage: clankie-keys %s\n%s\n",
 		    verb->usage, verb->help);
 	else
@@ -171,12 +179,28 @@ no_verb(struct cli *cli, const char *word)
 	return CK_USAGE;
 }
 
-/* "help VERB", "--help", "--version": no store is touched. */
+/* help [VERB [WORD]] */
+static ck_err
+help(struct cli *cli, int n, char **words)
+{
+	const struct verb *verb = n > 0 ? find_verb(words[0]) : NULL;
+
+	if (n > 0 && verb == NULL)
+		return no_verb(cli, words[0]);
+	/* Every sub-command stands in its verb's usage. */
+	if (n > 1 && strstr(verb->usage, words[1]) == NULL)
+		return ck_fail_set(&cli->fail, CK_USAGE, words[1],
+		    "is no command of %s", verb->name);
+	return usage(cli, verb, n > 1 ? words[1] : NULL);
+}
+
+/* "help VERB", "--help", "--version": no store is touched.  n words from the
+ * first one that no option for every verb was. */
 static bool
-is_plain(struct cli *cli, int argc, char **argv, ck_err *ret)
+is_plain(struct cli *cli, int n, char **words, ck_err *ret)
 {
 	struct ck_buf b = CK_BUF_INIT;
-	const char *word = argc > 1 ? argv[1] : "";
+	const char *word = n > 0 ? words[0] : "";
 
 	if (strcmp(word, "--version") == 0 || strcmp(word, "version") == 0) {
 		ck_buf_text(&b, "clankie-keys " CK_VERSION "\n");
@@ -184,12 +208,12 @@ is_plain(struct cli *cli, int argc, char **argv, ck_err *ret)
 		ck_buf_free(&b);
 		return true;
 	}
-	if (strcmp(word, "--help") != 0 && strcmp(word, "help") != 0)
-		return false;
-	if (argc > 2 && find_verb(argv[2]) == NULL)
-		*ret = no_verb(cli, argv[2]);
+	if (strcmp(word, "help") == 0)
+		*ret = help(cli, n - 1, words + 1);
+	else if (cli->help && (n == 0 || find_verb(word) != NULL))
+		*ret = help(cli, n, words);
 	else
-		*ret = usage(cli, argc > 2 ? find_verb(argv[2]) : NULL);
+		return false;
 	return true;
 }
 
@@ -200,6 +224,17 @@ asks_help(int argc, char **argv)
 		if (strcmp(argv[i], "--help") == 0)
 			return true;
 	return false;
+}
+
+/* VERB [WORD]... --help; word is the first one behind the verb. */
+static ck_err
+help_of(struct cli *cli, const struct verb *verb, const char *word)
+{
+	if (word[0] != '-' && verb->run == cmd_keychain &&
+	    keychain_words(word) == NULL)
+		return ck_fail_set(&cli->fail, CK_USAGE, word,
+		    "is nothing that can be done with a keychain");
+	return usage(cli, verb, word);
 }
 
 int
@@ -215,11 +250,10 @@ main(int argc, char **argv)
 	/* Before anything opens a file: 0, 1 and 2 must not be ours. */
 	if (ck_io_standard() != CK_OK)
 		return ck_err_exit(CK_IO);
-	if (is_plain(&cli, argc, argv, &r))
-		goto out;
 	read_environment(&cli.say);
 	/* What every verb takes may also stand in front of it. */
-	if ((r = cli_options_before(&cli, argc, argv, &at)) != CK_OK)
+	if ((r = cli_options_before(&cli, argc, argv, &at)) != CK_OK ||
+	    is_plain(&cli, argc - at, argv + at, &r))
 		goto out;
 	verb = at < argc ? find_verb(argv[at]) : NULL;
 	if (verb == NULL) {
@@ -229,8 +263,8 @@ main(int argc, char **argv)
 	cli.verb = verb->name;
 	argc -= at + 1;
 	argv += at + 1;
-	if (cli.help || asks_help(argc, argv)) {
-		r = usage(&cli, verb);
+	if (asks_help(argc, argv)) {
+		r = help_of(&cli, verb, argv[0]);
 		goto out;
 	}
 	if ((r = cli_prepare(&cli, verb->heap)) == CK_OK)

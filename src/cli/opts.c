@@ -143,9 +143,20 @@ cli_options_before(struct cli *cli, int argc, char **argv, int *ret_verb)
 	int i = 1;
 	ck_err r;
 
-	for (; i < argc && argv[i][0] == '-'; i++)
-		if ((r = take_word(cli, NULL, 0, argc, argv, &i)) != CK_OK)
-			return r;
+	for (; i < argc && argv[i][0] == '-' &&
+	    strcmp(argv[i], "--version") != 0; i++) {
+		const char *word = argv[i];
+
+		if ((r = take_word(cli, NULL, 0, argc, argv, &i)) == CK_OK)
+			continue;
+		if (strcmp(cli->fail.place, word) == 0) {
+			(void)ck_fail_set(&cli->fail, r, word, "does not "
+			    "stand in front of the command's name");
+			ck_fail_next(&cli->fail, "clankie-keys help names the "
+			    "options that do; the others stand behind it");
+		}
+		return r;
+	}
 	*ret_verb = i;
 	return CK_OK;
 }
@@ -191,6 +202,15 @@ cli_password(struct cli *cli, int fd, struct ck_secret *ret)
 	r = ck_secret_read_fd(fd, 65536, ret, &cli->fail);
 	if (r != CK_OK)
 		return r;
+	/* A pipe whose writer failed, or a file that is not filled yet. */
+	if (ret->n == 0) {
+		ck_secret_wipe(ret);
+		(void)ck_fail_set(&cli->fail, CK_USAGE, NULL,
+		    "descriptor %d gives no password: it is empty", fd);
+		ck_fail_next(&cli->fail, "a password that is meant to be "
+		    "empty is one line end");
+		return CK_USAGE;
+	}
 	/* The line end that every shell adds is no part of it. */
 	if (ret->n > 0 && ret->p[ret->n - 1] == '\n')
 		ret->n--;

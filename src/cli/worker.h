@@ -66,9 +66,8 @@ CK_MUST_USE ck_err worker_ready(struct cli *cli,
 CK_MUST_USE ck_err worker_become(struct cli *cli, struct worker_start *start,
     int status_fd, const char *argv0, int argc, char **command);
 
-/* The entry that is recorded, or lies where one is looked for. */
-CK_MUST_USE ck_err worker_find_entry(struct cli *cli,
-    const struct ck_place *place, const char *recorded,
+/* The entry that is recorded ("": none), or the one of this program. */
+CK_MUST_USE ck_err worker_find_entry(struct cli *cli, const char *recorded,
     char ret[CK_PATH_MAX]);
 
 /* The one that came with this program, in its libexec or beside it. */

@@ -44,7 +44,7 @@ recorded(struct cli *cli, const struct ck_view *v,
 static ck_err
 find_entry(struct cli *cli, const char *said, struct worker_start *start)
 {
-	ck_err r = worker_find_entry(cli, &start->place, said, start->entry);
+	ck_err r = worker_find_entry(cli, said, start->entry);
 
 	if (r == CK_OK || start->how == CK_LAUNCH_CONFINED)
 		return r;

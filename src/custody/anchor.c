@@ -2,8 +2,13 @@
 /* Comparing and moving the anchor; see anchor.h. */
 #include "custody/anchor.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include <openssl/evp.h>
+
+#include "base/bytes.h"
+#include "custody/advice.h"
 #include "custody/broker.h"
 #include "custody/seal.h"
 #include "store/login.h"
@@ -31,10 +36,64 @@ ck_anchor_generation(struct ck_records *rec, uint64_t *ret,
 	return r;
 }
 
-/* What an open operation leaves undecided. */
+/* Each text with its final zero, so that no two lists are spelled alike. */
+static ck_err
+feed(void *arg, const struct ck_rec_credential *row)
+{
+	const char *const texts[] = { row->name, row->service, row->account,
+	    row->fingerprint };
+
+	if (row->state != CK_STATE_DEDICATED &&
+	    row->state != CK_STATE_RESTORING)
+		return CK_OK;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (EVP_DigestUpdate(arg, texts[i], strlen(texts[i]) + 1) != 1)
+			return CK_INTERNAL;
+	return CK_OK;
+}
+
+/* The rows of rec, or n of them that are given. */
+static ck_err
+print_of(struct ck_records *rec, const struct ck_rec_credential *const *row,
+    size_t n, char ret[CK_ANCHOR_PRINT_SIZE], struct ck_fail *fail)
+{
+	uint8_t digest[(CK_ANCHOR_PRINT_SIZE - 1) / 2];
+	EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+	ck_err r = CK_OK;
+
+	if (ctx == NULL || EVP_DigestInit_ex(ctx, EVP_sha256(), NULL) != 1)
+		r = CK_INTERNAL;
+	else if (rec != NULL)
+		r = ck_records_credential_each(rec, feed, ctx, fail);
+	for (size_t i = 0; r == CK_OK && i < n; i++)
+		r = feed(ctx, row[i]);
+	if (r == CK_OK && EVP_DigestFinal_ex(ctx, digest, NULL) != 1)
+		r = CK_INTERNAL;
+	if (r == CK_OK)
+		ck_hex_encode(digest, sizeof(digest), ret);
+	else if (r == CK_INTERNAL)
+		(void)ck_fail_set(fail, r, NULL, "no digest can be made");
+	EVP_MD_CTX_free(ctx);
+	return r;
+}
+
+ck_err
+ck_anchor_print(struct ck_records *rec, char ret[CK_ANCHOR_PRINT_SIZE],
+    struct ck_fail *fail)
+{
+	return print_of(rec, NULL, 0, ret, fail);
+}
+
+ck_err
+ck_anchor_print_rows(const struct ck_rec_credential *const *row, size_t n,
+    char ret[CK_ANCHOR_PRINT_SIZE], struct ck_fail *fail)
+{
+	return print_of(NULL, row, n, ret, fail);
+}
+
+/* What an operation leaves undecided between noting itself and its end. */
 struct slack {
-	bool none;                       /* there may be no keychain yet */
-	bool other;                      /* it may be another file's anchor */
+	bool none;                       /* there may be no keychain */
 	int64_t low, high;               /* how far the anchor may be off */
 };
 
@@ -45,16 +104,23 @@ slack_of(const struct ck_rec_journal *j, struct slack *ret)
 		const char *operation;
 		struct slack slack;
 	} table[] = {
-		{ "migrate", { true, false, -1, 0 } },
-		{ "rotate", { false, false, 0, 1 } },
-		{ "rotate --keychain", { false, true, 0, 0 } },
-		{ "restore", { true, false, 0, 0 } },
-		{ "reset --confirm", { true, true, -1, 0 } },
+		{ "migrate", { true, -1, 0 } },
+		{ "rotate", { false, 0, 1 } },
+		{ "restore", { true, -1, 0 } },
+		{ "reset --confirm", { true, -1, 0 } },
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
 		if (strcmp(j->operation, table[i].operation) == 0)
 			*ret = table[i].slack;
+}
+
+bool
+ck_anchor_is_noted(const struct ck_anchor *anchor,
+    const struct ck_rec_journal *j)
+{
+	return anchor->operation[0] != '\0' &&
+	    strcmp(anchor->operation, j->nonce) == 0;
 }
 
 static ck_err
@@ -67,8 +133,8 @@ earlier(const struct ck_place *p, struct ck_fail *fail)
 	(void)ck_fail_set(fail, CK_DAMAGED, file,
 	    "is of another day than what is noted with the unlock password: "
 	    "records and keychain were put back");
-	ck_fail_next(fail, "put records, keychain and unlock password back "
-	    "from one backup");
+	ck_advise(fail, p, "put records, keychain and unlock password back "
+	    "from one backup, or see what {doctor --rebuild} would make");
 	return CK_DAMAGED;
 }
 
@@ -76,23 +142,27 @@ ck_err
 ck_anchor_check(const struct ck_place *p, struct ck_records *rec,
     const struct ck_anchor *anchor, struct ck_fail *fail)
 {
-	struct slack slack = { false, false, 0, 0 };
+	struct slack slack = { false, 0, 0 };
+	char print[CK_ANCHOR_PRINT_SIZE];
 	struct ck_rec_journal j;
+	bool noted = false;
 	uint64_t want = 0;
 	int64_t off;
 	ck_err r;
 
 	r = ck_records_journal_get(rec, &j, fail);
-	if (r == CK_OK)
+	if (r == CK_OK && (noted = ck_anchor_is_noted(anchor, &j)))
 		slack_of(&j, &slack);
-	else if (r != CK_ABSENT)
+	else if (r != CK_OK && r != CK_ABSENT)
 		return r;
 	if (anchor->signature[0] == '\0')
 		return slack.none ? CK_OK : earlier(p, fail);
-	if ((r = ck_anchor_generation(rec, &want, fail)) != CK_OK)
+	if ((r = ck_anchor_generation(rec, &want, fail)) != CK_OK ||
+	    (r = ck_anchor_print(rec, print, fail)) != CK_OK)
 		return r;
 	off = (int64_t)(anchor->generation - want);
-	if (off < slack.low || off > slack.high)
+	if (off < slack.low || off > slack.high ||
+	    (!noted && strcmp(print, anchor->print) != 0))
 		return earlier(p, fail);
 	return CK_OK;
 }
@@ -110,25 +180,42 @@ ck_anchor_writable(const struct ck_place *p, struct ck_fail *fail)
 
 ck_err
 ck_anchor_write(const struct ck_place *p, struct ck_records *rec,
-    const struct ck_secret *password, uint64_t more, struct ck_fail *fail)
+    const struct ck_secret *password, uint64_t more, const char *operation,
+    struct ck_fail *fail)
 {
 	const struct ck_login login = { p->keychain, NULL, CK_WAIT_MS };
+	struct ck_anchor a = CK_ANCHOR_INIT;
 	struct ck_login_status st;
-	struct ck_anchor a;
 	ck_err r;
 
-	memset(&a, 0, sizeof(a));
 	if ((r = ck_anchor_generation(rec, &a.generation, fail)) != CK_OK ||
+	    (r = ck_anchor_print(rec, a.print, fail)) != CK_OK ||
 	    (r = ck_login_status(&login, &st, fail)) != CK_OK)
 		return r;
 	a.generation += more;
 	memcpy(a.signature, st.signature, sizeof(a.signature));
+	if (operation != NULL)
+		(void)snprintf(a.operation, sizeof(a.operation), "%s",
+		    operation);
+	return ck_unlock_place_anchor(p, password, &a, fail);
+}
+
+ck_err
+ck_anchor_note(const struct ck_place *p, const struct ck_secret *password,
+    const char *operation, struct ck_fail *fail)
+{
+	struct ck_anchor a;
+	ck_err r;
+
+	if ((r = ck_unlock_place_read(p, NULL, &a, fail)) != CK_OK)
+		return r;
+	(void)snprintf(a.operation, sizeof(a.operation), "%s", operation);
 	return ck_unlock_place_anchor(p, password, &a, fail);
 }
 
 ck_err
 ck_anchor_lift(const struct ck_place *p, const struct ck_secret *password,
-    struct ck_fail *fail)
+    const char *operation, struct ck_fail *fail)
 {
 	struct ck_anchor a;
 	ck_err r;
@@ -136,5 +223,7 @@ ck_anchor_lift(const struct ck_place *p, const struct ck_secret *password,
 	if ((r = ck_unlock_place_read(p, NULL, &a, fail)) != CK_OK)
 		return r;
 	memset(a.signature, 0, sizeof(a.signature));
+	memset(a.print, 0, sizeof(a.print));
+	(void)snprintf(a.operation, sizeof(a.operation), "%s", operation);
 	return ck_unlock_place_anchor(p, password, &a, fail);
 }

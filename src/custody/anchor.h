@@ -3,9 +3,20 @@
  * Records and keychain against the anchor, which lies with the unlock password
  * (design 6): whoever puts both back to an earlier day has to put back the
  * unlock password's place too, and for that to read it.
+ *
+ * Records, keychain and anchor are three places, and an operation changes them
+ * one after the other.  Before the first change that the others do not have
+ * yet it notes its nonce in the anchor, and when all of them fit again it
+ * takes the nonce out, before its journal row is closed.  So rows that tell of
+ * an open operation excuse nothing by themselves: a copy of them put back
+ * later meets an anchor that does not know the nonce any more.
  */
 #ifndef CK_CUSTODY_ANCHOR_H
 #define CK_CUSTODY_ANCHOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 #include "base/secret.h"
@@ -18,9 +29,24 @@
 CK_MUST_USE ck_err ck_anchor_generation(struct ck_records *rec,
     uint64_t *ret, struct ck_fail *fail);
 
+/* 64 hex digits and a zero. */
+#define CK_ANCHOR_PRINT_SIZE 65
+/* SHA-256 over name, service, account and keyed fingerprint of each credential
+ * that the keychain holds, by name: it stands for one set of values. */
+CK_MUST_USE ck_err ck_anchor_print(struct ck_records *rec,
+    char ret[CK_ANCHOR_PRINT_SIZE], struct ck_fail *fail);
+/* The same of rows in the order of their names. */
+CK_MUST_USE ck_err ck_anchor_print_rows(
+    const struct ck_rec_credential *const *row, size_t n,
+    char ret[CK_ANCHOR_PRINT_SIZE], struct ck_fail *fail);
+
+/* Is the open operation the one that noted itself? */
+bool ck_anchor_is_noted(const struct ck_anchor *anchor,
+    const struct ck_rec_journal *j);
+
 /*
  * Inside an open transaction.  CK_DAMAGED: the records are of an earlier or a
- * later day.  What an operation that is under way may have changed on one
+ * later day.  What the operation that noted itself may have changed on one
  * side only is no difference.
  */
 CK_MUST_USE ck_err ck_anchor_check(const struct ck_place *p,
@@ -33,14 +59,21 @@ CK_MUST_USE ck_err ck_anchor_writable(const struct ck_place *p,
     struct ck_fail *fail);
 
 /* Put it right for the records as they stand, plus more rotations, and for
- * the keychain that has its final name. */
+ * the keychain that has its final name.  operation is the nonce of the one
+ * that is not at its end with this, or NULL. */
 CK_MUST_USE ck_err ck_anchor_write(const struct ck_place *p,
     struct ck_records *rec, const struct ck_secret *password, uint64_t more,
+    const char *operation, struct ck_fail *fail);
+
+/* Nothing but the nonce, before the first one-sided change. */
+CK_MUST_USE ck_err ck_anchor_note(const struct ck_place *p,
+    const struct ck_secret *password, const char *operation,
     struct ck_fail *fail);
 
-/* The keychain is about to go: from here an open operation explains that it
- * is missing. */
+/* The keychain is about to go: from here the operation explains that it is
+ * missing. */
 CK_MUST_USE ck_err ck_anchor_lift(const struct ck_place *p,
-    const struct ck_secret *password, struct ck_fail *fail);
+    const struct ck_secret *password, const char *operation,
+    struct ck_fail *fail);
 
 #endif

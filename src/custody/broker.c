@@ -12,6 +12,7 @@
 #include "base/platform.h"
 #include "store/broker_file.h"
 #include "store/index.h"
+#include "store/json.h"
 #include "store/login.h"
 
 /* Room that is kept free beside a second copy of a store, in bytes. */
@@ -197,6 +198,32 @@ ck_broker_settle(const struct ck_place *p, struct ck_fail *fail)
 	r = ck_io_sync(fd, dir, fail);
 	ck_io_close(&fd);
 	return r;
+}
+
+ck_err
+ck_broker_same(const struct ck_place *p, const struct ck_secret *value,
+    const struct ck_secret *stored, bool *ret)
+{
+	ck_err r;
+
+	if (is_keychain(p) || p->format != CK_FORMAT_OPAQUE)
+		return ck_format_same(p->format, value, stored, ret);
+	r = ck_json_same((struct ck_span){ value->p, value->n },
+	    (struct ck_span){ stored->p, stored->n }, ret);
+	/* What is no JSON is held by nobody, and so is not the same. */
+	if (r == CK_DAMAGED) {
+		*ret = false;
+		r = CK_OK;
+	}
+	return r;
+}
+
+ck_err
+ck_broker_could_hold(const struct ck_place *p, const struct ck_secret *value,
+    struct ck_fail *fail)
+{
+	return is_keychain(p) ? CK_OK : ck_broker_file_could_hold(p->broker,
+	    p->account, value, fail);
 }
 
 ck_err

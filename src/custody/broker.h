@@ -48,6 +48,20 @@ CK_MUST_USE ck_err ck_broker_settle(const struct ck_place *p,
     struct ck_fail *fail);
 
 /*
+ * *ret: the broker holds the value when this is what it gives back.  A file
+ * broker holds JSON, and every program that rewrites it spells that anew;
+ * a keychain holds bytes.  CK_DAMAGED: the value does not fit its format;
+ * CK_NOMEM.
+ */
+CK_MUST_USE ck_err ck_broker_same(const struct ck_place *p,
+    const struct ck_secret *value, const struct ck_secret *stored, bool *ret);
+
+/* Could a broker of this kind hold the value?  CK_UNSUPPORTED when it is not
+ * what a file broker holds; what is in the broker now is not looked at. */
+CK_MUST_USE ck_err ck_broker_could_hold(const struct ck_place *p,
+    const struct ck_secret *value, struct ck_fail *fail);
+
+/*
  * Would ck_broker_put() find anything to refuse?  Nothing is locked or
  * written.  CK_UNSUPPORTED: the file broker holds JSON objects only, and only
  * JSON that can be proved unchanged after an edit.

@@ -22,6 +22,7 @@ look(struct ck_place *p, const struct ck_check_how *how,
 	c.how = how;
 	c.out = ret;
 	c.v = none;
+	ret->place = p;
 	/* Places first: what is wrong with them explains what fails later. */
 	ck_check_places(&c);
 	ck_check_records(&c);
@@ -31,6 +32,7 @@ look(struct ck_place *p, const struct ck_check_how *how,
 	ck_check_stores(&c);
 	ck_check_rules(&c);
 	ck_view_close(&c.v);
+	ret->place = NULL;
 }
 
 void

@@ -83,7 +83,7 @@ enum ck_finding_code {
 struct ck_finding_info {
 	const char *code;             /* stable, for programs */
 	enum ck_severity severity;
-	const char *next;             /* the usual next step */
+	const char *next;             /* the usual next step, for ck_advice() */
 };
 /* code is below CK_F_COUNT. */
 const struct ck_finding_info *ck_finding_info(enum ck_finding_code code);
@@ -102,6 +102,8 @@ struct ck_findings {
 	size_t n;                         /* kept */
 	size_t count[CK_SEV_COUNT];       /* found */
 	bool cut_short;                   /* a killed writer was in the way */
+	const struct ck_place *place;     /* borrowed while they are looked for;
+	                                   * NULL: next steps in general */
 	struct ck_finding at[CK_FINDINGS_MAX];
 };
 

@@ -186,7 +186,7 @@ void
 ck_check_dedicated(struct ck_check *c)
 {
 	struct ck_secret password = CK_SECRET_INIT;
-	struct ck_anchor anchor = { 0, "" };
+	struct ck_anchor anchor = CK_ANCHOR_INIT;
 	bool open;
 
 	if (!c->in_charge)

@@ -6,37 +6,39 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BACKUP "put it back from a backup of this day; " \
-    "clankie-keys status says where it belongs"
-#define SEE "clankie-keys status"
-#define RECORDS "put custody.db back from a backup of this day; " \
-    "clankie-keys precedence verify says what does not fit"
+#include "custody/advice.h"
 
-/* A next step names only commands that exist; a test compares them with the
- * table of verbs. */
+#define BACKUP "put it back from a backup of this day; {status} says where " \
+    "it belongs.  If it is lost for good: {reset}"
+#define RECORDS "put custody.db back from a backup of this day, or see what " \
+    "{doctor --rebuild} would make"
+#define MESSAGE "see to what the message says; then {check} again"
+
+/* A next step names only commands that exist, in the braces of advice.h, and
+ * none that would send back here; tests follow them. */
 static const struct ck_finding_info table[CK_F_COUNT] = {
 	[CK_F_NOT_MIGRATED] = { "not-migrated", CK_SEV_ERROR,
-	    "clankie-keys migrate" },
+	    "{migrate}" },
 	[CK_F_DEDICATED_MISSING] = { "dedicated-missing", CK_SEV_ERROR,
 	    BACKUP },
 	[CK_F_DEDICATED_LOCKED] = { "dedicated-locked", CK_SEV_ERROR,
-	    "give the broker's password with --login-password-fd N" },
+	    "give the broker's password: {check --login-password-fd N}" },
 	[CK_F_DEDICATED_DAMAGED] = { "dedicated-damaged", CK_SEV_ERROR,
 	    BACKUP },
 	[CK_F_DEDICATED_DENIED] = { "dedicated-denied", CK_SEV_ERROR,
 	    "let yourself read it again (ls -l shows owner and mode)" },
 	[CK_F_DEDICATED_REPLACED] = { "dedicated-replaced", CK_SEV_WARNING,
-	    "if you put it there: clankie-keys check --repair" },
+	    "if you put it there: {check --repair}" },
 	[CK_F_ITEM_ATTRIBUTES] = { "item-attributes-changed", CK_SEV_ERROR,
 	    BACKUP },
 	[CK_F_ON_SEARCH_LIST] = { "on-search-list", CK_SEV_ERROR,
 	    "remove it from the list in Keychain Access" },
 	[CK_F_SETTINGS_CHANGED] = { "settings-changed", CK_SEV_WARNING,
-	    "clankie-keys check --repair" },
+	    "{check --repair}" },
 	[CK_F_UNLOCK_MISSING] = { "unlock-missing", CK_SEV_ERROR, BACKUP },
 	[CK_F_UNLOCK_WRONG] = { "unlock-wrong", CK_SEV_ERROR,
-	    "put keychain and unlock password back from one backup; "
-	    "clankie-keys status says where they belong" },
+	    "put keychain and unlock password back from one backup; {status} "
+	    "says where they belong.  If they are lost for good: {reset}" },
 	[CK_F_UNLOCK_UNREADABLE] = { "unlock-unreadable", CK_SEV_ERROR,
 	    BACKUP },
 	[CK_F_UNSAFE_ANCESTOR] = { "unsafe-ancestor", CK_SEV_ERROR,
@@ -59,56 +61,58 @@ static const struct ck_finding_info table[CK_F_COUNT] = {
 	    "leave --home and CLANKIE_KEYS_HOME away, or move the one that "
 	    "is not yours" },
 	[CK_F_LEFTOVER] = { "leftover-temporary", CK_SEV_WARNING,
-	    "clankie-keys check --repair" },
+	    "{check --repair}" },
 	[CK_F_ASIDE] = { "leftover-keychain", CK_SEV_WARNING,
-	    "clankie-keys check --repair" },
+	    "{check --repair}" },
 	[CK_F_SECOND_LOGIN] = { "second-bearer-login", CK_SEV_ERROR,
 	    "find the program that wrote it, then remove the item in "
 	    "Keychain Access" },
 	[CK_F_SECOND_FILE] = { "second-bearer-file", CK_SEV_ERROR,
 	    "find the program that wrote it, then remove its entry" },
 	[CK_F_SECOND_DOTENV] = { "second-bearer-dotenv", CK_SEV_ERROR,
-	    "remove it from that file, then clankie-keys rotate" },
+	    "remove it from that file, then {rotate}" },
 	[CK_F_OVERRIDE] = { "environment-override", CK_SEV_ERROR,
 	    "unset CLANKIE_OPERATOR_TOKEN" },
 	[CK_F_SERVICE_ENVIRONMENT] = { "service-environment", CK_SEV_WARNING,
 	    "start that process again without CLANKIE_OPERATOR_TOKEN" },
 	[CK_F_OLD_WORKER] = { "worker-before-migration", CK_SEV_WARNING,
-	    "end it and start it again, then clankie-keys rotate" },
+	    "end it and start it again, then {rotate}" },
 	[CK_F_STALE_INDEX] = { "stale-index", CK_SEV_WARNING,
-	    "clankie-keys check --repair --login-password-fd N" },
+	    "{check --repair --login-password-fd N}" },
 	[CK_F_REMAINING_SECRETS] = { "remaining-secrets", CK_SEV_INFO,
 	    "nothing to do; they are not protected by this" },
 	[CK_F_RECORDS_MISSING] = { "records-missing", CK_SEV_ERROR, RECORDS },
 	[CK_F_RECORDS_DAMAGED] = { "records-damaged", CK_SEV_ERROR, RECORDS },
 	[CK_F_RECORDS_UNREADABLE] = { "records-unreadable", CK_SEV_ERROR,
-	    SEE },
+	    MESSAGE },
 	[CK_F_EVENT_CHAIN] = { "event-chain-broken", CK_SEV_ERROR, RECORDS },
 	[CK_F_SEAL_BROKEN] = { "seal-broken", CK_SEV_ERROR, RECORDS },
 	[CK_F_GENERATION_BEHIND] = { "generation-behind", CK_SEV_ERROR,
-	    "put records and keychain back from one backup" },
-	[CK_F_JOURNAL_OPEN] = { "journal-open", CK_SEV_WARNING, SEE },
-	[CK_F_PRECEDENCE] = { "precedence-not-first", CK_SEV_ERROR,
-	    "clankie-keys precedence list" },
+	    "put records and keychain back from one backup, or see what "
+	    "{doctor --rebuild} would make" },
+	[CK_F_JOURNAL_OPEN] = { "journal-open", CK_SEV_WARNING,
+	    "{doctor} says what finishes it" },
+	[CK_F_PRECEDENCE] = { "precedence-not-first", CK_SEV_ERROR, RECORDS },
 	[CK_F_PRINCIPAL_UNKNOWN] = { "principal-unknown", CK_SEV_ERROR,
-	    "clankie-keys precedence list" },
+	    "{precedence list} names those that it knows" },
 	[CK_F_PRINCIPAL_NOT_HONOURING] = { "principal-not-honouring",
-	    CK_SEV_WARNING, "clankie-keys precedence list" },
+	    CK_SEV_WARNING, "once it does: {precedence honours PRINCIPAL "
+	    "yes}" },
 	[CK_F_RULES_MISSING] = { "rules-missing", CK_SEV_ERROR,
-	    "clankie-keys rules --write" },
+	    "{rules --write}" },
 	[CK_F_RULES_DIFFER] = { "rules-differ", CK_SEV_ERROR,
-	    "clankie-keys rules --write" },
+	    "{rules --write}" },
 	[CK_F_SANDBOX_OFF] = { "sandbox-off", CK_SEV_WARNING,
 	    "turn on fleet.workerSandbox" },
 	[CK_F_SANDBOX_UNKNOWN] = { "sandbox-unknown", CK_SEV_WARNING,
 	    "mend the settings file" },
 	[CK_F_REPAIR_FAILED] = { "repair-failed", CK_SEV_ERROR,
-	    "clankie-keys check" },
+	    "see to what the message says; then {check --repair} again" },
 	[CK_F_NOT_CHECKED] = { "not-checked", CK_SEV_INFO,
-	    "clankie-keys check --login-password-fd N" },
-	[CK_F_NOT_JUDGED] = { "not-judged", CK_SEV_ERROR, SEE },
+	    "{check --login-password-fd N}" },
+	[CK_F_NOT_JUDGED] = { "not-judged", CK_SEV_ERROR, MESSAGE },
 	[CK_F_NO_ANSWER] = { "no-answer", CK_SEV_ERROR,
-	    "clankie-keys check waits longer and says what is in the way" },
+	    "{check} waits longer and says what is in the way" },
 };
 
 const char *
@@ -141,8 +145,10 @@ grow(struct ck_findings *list, enum ck_finding_code code, const char *place,
 	f = &list->at[list->n++];
 	f->code = code;
 	(void)snprintf(f->place, sizeof(f->place), "%s", place);
-	(void)snprintf(f->next, sizeof(f->next), "%s",
-	    next != NULL && next[0] != '\0' ? next : table[code].next);
+	if (next != NULL && next[0] != '\0')
+		(void)snprintf(f->next, sizeof(f->next), "%s", next);
+	else
+		ck_advice(list->place, f->next, "%s", table[code].next);
 	return f;
 }
 

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "custody/advice.h"
+#include "custody/broker.h"
 #include "custody/preflight.h"
 
 /* A place's own finding says it better than the refusal that follows. */
@@ -59,6 +61,13 @@ not_there(struct ck_check *c)
 	else if (c->v.journal_open &&
 	    ck_view_known_operation(c->v.journal.operation))
 		return;   /* journal-open says it */
+	if (ck_broker_read(c->p, NULL, &fail) == CK_ABSENT) {
+		ck_advise_absent(&fail, c->p, "{migrate} then moves it");
+		ck_finding_add(c->out, CK_F_NOT_MIGRATED, c->p->dir,
+		    fail.next, "there is no %s yet: neither here nor in %.400s",
+		    c->p->credential, c->p->broker);
+		return;
+	}
 	ck_finding_add(c->out, CK_F_NOT_MIGRATED, c->p->dir, NULL,
 	    "%s was not moved into a dedicated keychain: every process of "
 	    "yours can read it", c->p->credential);
@@ -93,12 +102,12 @@ journal(struct ck_check *c)
 {
 	const struct ck_rec_journal *j = &c->v.journal;
 	bool whole = j->credential[0] == '\0';
-	char next[CK_VIEW_COMMAND_SIZE] = "";
+	char next[CK_ADVICE_SIZE] = "";
 
 	if (!c->v.journal_open)
 		return;
 	if (ck_view_known_operation(j->operation))
-		ck_view_command(j, next);
+		ck_advice_finish(c->p, j, next);
 	ck_finding_add(c->out, CK_F_JOURNAL_OPEN, c->p->dir, next,
 	    "%s%s%s, begun %s, is under way or was interrupted at step %d",
 	    j->operation, whole ? "" : " of ", j->credential, j->at, j->step);

@@ -99,12 +99,16 @@ rules(struct repair *m)
 	ck_err r;
 
 	r = ck_rules_write(m->p, m->v.dirfd, m->v.rec, &fail);
-	if (r == CK_OK)
-		ck_finding_add(m->done, wanted(m, CK_F_RULES_MISSING) ?
-		    CK_F_RULES_MISSING : CK_F_RULES_DIFFER, m->p->rules, NULL,
-		    "written from the records");
-	else
+	if (r != CK_OK) {
 		failed(m, r, &fail);
+		return;
+	}
+	for (size_t i = 0; i < m->found->n; i++)
+		if (m->found->at[i].code == CK_F_RULES_MISSING ||
+		    m->found->at[i].code == CK_F_RULES_DIFFER)
+			ck_finding_add(m->done, m->found->at[i].code,
+			    m->found->at[i].place, NULL,
+			    "written from the records");
 }
 
 /* Inside a transaction: which file the keychain is now. */

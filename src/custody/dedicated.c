@@ -15,6 +15,7 @@
 #include "base/bytes.h"
 #include "base/io.h"
 #include "base/platform.h"
+#include "custody/advice.h"
 #include "keychain/keychain.h"
 #include "store/login.h"
 
@@ -137,9 +138,9 @@ ck_dedicated_open(const char *path, const struct ck_secret *password,
 		(void)ck_fail_set(fail, r, path,
 		    "is not opened by the stored unlock password: the two do "
 		    "not belong together");
-		ck_fail_next(fail, "clankie-keys status shows where the "
-		    "unlock password lies; if the right one is lost for good: "
-		    "clankie-keys reset");
+		ck_advise(fail, NULL, "{status} shows where the unlock "
+		    "password lies; if the right one is lost for good: "
+		    "{reset}");
 	}
 	if (r != CK_OK) {
 		kc_close(&kc);

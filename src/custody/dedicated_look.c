@@ -6,6 +6,7 @@
  */
 #include "custody/dedicated.h"
 
+#include "custody/advice.h"
 #include "custody/broker.h"
 #include "custody/pending.h"
 
@@ -18,7 +19,7 @@ struct stored {
 	struct ck_anchor anchor;
 };
 
-#define STORED_INIT { CK_SECRET_INIT, CK_SECRET_INIT, { 0, "" } }
+#define STORED_INIT { CK_SECRET_INIT, CK_SECRET_INIT, CK_ANCHOR_INIT }
 
 static void
 stored_wipe(struct stored *s)
@@ -42,9 +43,9 @@ password_of(const struct ck_place *p, struct stored *ret,
 	ck_err r = ck_unlock_place_read(p, &ret->now, &ret->anchor, fail);
 
 	if (r == CK_NOSTORE)
-		ck_fail_next(fail, "put it back: without it the dedicated "
+		ck_advise(fail, p, "put it back: without it the dedicated "
 		    "keychain cannot be opened.  If it is lost for good: "
-		    "clankie-keys reset");
+		    "{reset}");
 	return r;
 }
 
@@ -102,6 +103,9 @@ ck_dedicated_look_at(const struct ck_place *p,
 		ck_secret_move(ret_password, used);
 	if (r == CK_OK && ret_anchor != NULL)
 		*ret_anchor = s.anchor;
+	if (r == CK_DAMAGED && fail != NULL && fail->next[0] == '\0')
+		ck_advise(fail, p, "put the keychain back from a backup of "
+		    "this day; if it is lost for good: {reset}");
 	stored_wipe(&s);
 	stored_wipe(&before);
 	return r;

@@ -9,6 +9,7 @@
 
 #include "base/io.h"
 #include "base/platform.h"
+#include "custody/advice.h"
 #include "keychain/keychain.h"
 #include "store/login.h"
 
@@ -128,8 +129,8 @@ ck_dedicated_exchange(const struct ck_place *p, int dirfd, const char *nonce,
 		(void)ck_fail_set(fail, CK_UNSUPPORTED, p->dir,
 		    "is on a file system that cannot exchange two directories "
 		    "in one step");
-		ck_fail_next(fail, "clankie-keys rotate replaces the value in "
-		    "the file that is there");
+		ck_advise(fail, p, "{rotate} replaces the value in the file "
+		    "that is there");
 		return CK_UNSUPPORTED;
 	}
 	if (sys != 0)

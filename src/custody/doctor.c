@@ -150,6 +150,15 @@ words(const char *next, struct ck_buf *b)
 			break;
 		memcpy(word, next, n);
 		word[n] = '\0';
+		/* The options that follow bring the password. */
+		if (strcmp(word, "--login-password-fd") == 0)
+			break;
+		if (strcmp(word, "--secret-fd") == 0) {
+			ck_buf_text(b, " --secret-fd 4 4<VALUE-FILE");
+			next += n + 1;
+			next += strcspn(next, " ");
+			continue;
+		}
 		ck_buf_text(b, " ");
 		ck_doctor_quote(b, word);
 		next += n;

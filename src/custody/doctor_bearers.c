@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/io.h"
+#include "custody/advice.h"
 #include "custody/broker.h"
 #include "custody/dedicated.h"
 #include "custody/doctor.h"
@@ -151,7 +152,7 @@ astray(struct ck_out *o, const struct ck_place *where)
 	ck_line(&o->ret->in_the_way, "the records say that %s is in %s, "
 	    "which %s", where->credential, where->keychain,
 	    o->v.dedicated ? "has no item of it" : "is not there");
-	command(o, "doctor", NULL, true);
+	command(o, "reset", where->credential, true);
 }
 
 static ck_err
@@ -191,7 +192,7 @@ dotenv(void *arg, const struct ck_rec_protected *row)
 static ck_err
 records(struct ck_out *o, struct ck_fail *fail)
 {
-	char finish[CK_VIEW_COMMAND_SIZE];
+	char finish[CK_ADVICE_SIZE];
 	size_t before = o->ret->bearers.n;
 	ck_err r;
 
@@ -208,10 +209,38 @@ records(struct ck_out *o, struct ck_fail *fail)
 		brokers(o, o->p);
 	if (!o->v.journal_open)
 		return CK_OK;
-	ck_view_command(&o->v.journal, finish);
+	ck_advice_finish(o->p, &o->v.journal, finish);
+	ck_line(&o->ret->commands, "%s", finish);
 	ck_line(&o->ret->in_the_way, "an earlier %s was not finished (%s)",
 	    o->v.journal.operation, finish);
 	return CK_OK;
+}
+
+/* One that a reset kept, or that is left of a keychain that is gone, opens
+ * nothing here. */
+static void
+own_item(struct ck_out *o, struct ck_span account)
+{
+	struct ck_buf b = CK_BUF_INIT;
+	char name[256];
+
+	ck_line(&o->ret->in_the_way, "%s holds the unlock password of a "
+	    "dedicated keychain (item %s / %.*s)", o->p->broker,
+	    CK_OWN_SERVICE, (int)account.n, (const char *)account.p);
+	if (account.n >= sizeof(name) || (o->v.dedicated &&
+	    (ck_span_equal(account, CK_SPAN_TEXT(CK_UNLOCK_ACCOUNT)) ||
+	    ck_span_equal(account, CK_SPAN_TEXT(CK_PENDING_ACCOUNT)))))
+		return;   /* restore takes it along */
+	memcpy(name, account.p, account.n);
+	name[account.n] = '\0';
+	ck_buf_text(&b, "clankie-keys keychain delete ");
+	ck_doctor_quote(&b, o->p->broker);
+	ck_buf_text(&b, " --service " CK_OWN_SERVICE " --account ");
+	ck_doctor_quote(&b, name);
+	if (ck_buf_ok(&b) == CK_OK && b.n < CK_LINE_SIZE)
+		ck_line(&o->ret->commands, "%.*s", (int)b.n,
+		    (const char *)b.p);
+	ck_buf_free(&b);
 }
 
 /* Every item of ours in a keychain broker is, or was, an unlock password. */
@@ -236,11 +265,7 @@ own_items(struct ck_out *o, struct ck_fail *fail)
 			break;
 		if (service.present && account.present &&
 		    ck_span_equal(service.bytes, CK_SPAN_TEXT(CK_OWN_SERVICE)))
-			ck_line(&o->ret->in_the_way, "%s holds the unlock "
-			    "password of a dedicated keychain (item %s / "
-			    "%.*s)", o->p->broker, CK_OWN_SERVICE,
-			    (int)account.bytes.n,
-			    (const char *)account.bytes.p);
+			own_item(o, account.bytes);
 	}
 	kc_close(&kc);
 	return r == CK_ABSENT ? CK_OK : r;

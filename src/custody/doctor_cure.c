@@ -29,8 +29,8 @@ enum {
 #define LOOK "look at what it would write first, without --confirm; custody.db " \
     "from a backup of this day would keep the event log too"
 #define COMPARE "; clankie-keys check then finds neither unlock-wrong nor " \
-    "generation-behind.  Without one clankie-keys reset gives the credential " \
-    "up and makes a new one"
+    "generation-behind.  Without one clankie-keys reset%c%w gives up " \
+    "what it held and makes a new bearer"
 
 typedef void choose(const struct ck_case *c, struct ck_cure *cure);
 
@@ -147,7 +147,7 @@ static void
 journal(const struct ck_case *c, struct ck_cure *cure)
 {
 	if (strncmp(c->f->next, KEYS, strlen(KEYS)) == 0 &&
-	    strcmp(c->f->next, KEYS "status") != 0)
+	    strncmp(c->f->next, KEYS "doctor", strlen(KEYS "doctor")) != 0)
 		cure->command = "clankie-keys%V%w";
 	else
 		cure->decide = "a newer clankie-keys began it: run that one, "
@@ -265,9 +265,11 @@ static const struct row {
 	[CK_F_JOURNAL_OPEN] = { AT_JOURNAL, { NULL, NULL }, journal },
 	[CK_F_PRECEDENCE] = { AT_RECORDS, { REBUILD, LOOK }, NULL },
 	[CK_F_PRINCIPAL_UNKNOWN] = { AT_LAST, { NULL, NULL }, NULL },
+	/* One step, however many they are. */
 	[CK_F_PRINCIPAL_NOT_HONOURING] = { AT_LAST, { NULL,
-	    "leave %P out of use, or put a version of it in place that asks "
-	    "the records" }, NULL },
+	    "leave it out of use, or put a version of it in place that asks "
+	    "the records; then clankie-keys precedence honours PRINCIPAL "
+	    "yes%w" }, NULL },
 	[CK_F_RULES_MISSING] = { AT_REPAIR, { REPAIR, NULL }, NULL },
 	[CK_F_RULES_DIFFER] = { AT_REPAIR, { REPAIR, NULL }, NULL },
 	[CK_F_SANDBOX_OFF] = { AT_SANDBOX, {

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/io.h"
+#include "custody/advice.h"
+#include "custody/anchor.h"
 #include "custody/dedicated.h"
 #include "custody/preflight.h"
 
@@ -77,6 +79,37 @@ set_generation(const struct ck_old *old, struct ck_rebuild_row *row)
 	row->c.generation = was->generation + row->guessed;
 }
 
+static int
+by_name(const void *a, const void *b)
+{
+	const struct ck_rec_credential *const *x = a, *const *y = b;
+
+	return strcmp((*x)->name, (*y)->name);
+}
+
+/*
+ * Are they the values that were noted?  The anchor of an operation that was
+ * not finished does not say, and needs not: its keychain is of this day.
+ */
+static ck_err
+compare_values(struct run *run, const struct ck_anchor *anchor,
+    struct ck_fail *fail)
+{
+	const struct ck_rec_credential *row[CK_REBUILD_ROWS_MAX];
+	struct ck_rebuild *out = run->out;
+	char print[CK_ANCHOR_PRINT_SIZE];
+	ck_err r;
+
+	if (anchor->operation[0] != '\0')
+		return CK_OK;
+	for (size_t i = 0; i < out->n; i++)
+		row[i] = &out->row[i].c;
+	qsort(row, out->n, sizeof(row[0]), by_name);
+	if ((r = ck_anchor_print_rows(row, out->n, print, fail)) == CK_OK)
+		out->earlier = strcmp(print, anchor->print) != 0;
+	return r;
+}
+
 /* No fewer rotations than are noted with the unlock password: those that the
  * old records do not tell of are counted to the first credential. */
 static ck_err
@@ -87,7 +120,8 @@ reach_anchor(struct run *run, struct ck_fail *fail)
 	uint64_t sum = 0;
 	ck_err r;
 
-	if ((r = ck_unlock_place_read(run->p, NULL, &anchor, fail)) != CK_OK)
+	if ((r = ck_unlock_place_read(run->p, NULL, &anchor, fail)) != CK_OK ||
+	    (r = compare_values(run, &anchor, fail)) != CK_OK)
 		return r;
 	for (size_t i = 0; i < run->old->n; i++)
 		if (run->old->row[i].state == CK_STATE_BROKER)
@@ -185,6 +219,24 @@ derive_protected(struct run *run, struct ck_fail *fail)
 }
 
 /* Keychain and password: without both there is nothing to derive from. */
+/* Where the password is looked for is a guess when no records say it. */
+static void
+without_password(const struct ck_place *p, ck_err r, struct ck_fail *fail)
+{
+	if (p->broker_kind == CK_KIND_LOGIN_KEYCHAIN &&
+	    p->login_password == NULL)
+		ck_advise(fail, p, "give its password: {doctor --rebuild}");
+	else if (r == CK_NOSTORE && !p->broker_said)
+		ck_fail_next(fail, "where the broker is a keychain: "
+		    "clankie-keys doctor --rebuild --broker keychain:PATH "
+		    "--login-password-fd N; if the password is lost with the "
+		    "records: mv '%.150s' aside and begin anew", p->dir);
+	else
+		ck_fail_next(fail, "put the unlock password back from a "
+		    "backup; if it is lost with the records: mv '%.200s' "
+		    "aside and begin anew", p->dir);
+}
+
 static ck_err
 open_keychain(struct run *run, struct ck_fail *fail)
 {
@@ -197,15 +249,18 @@ open_keychain(struct run *run, struct ck_fail *fail)
 	if (!there) {
 		(void)ck_fail_set(fail, CK_NOSTORE, p->keychain,
 		    "is missing, and the records can only be derived from it");
-		ck_fail_next(fail, "clankie-keys doctor says what is there");
+		ck_advise(fail, p, "{doctor} says what is there");
 		return CK_NOSTORE;
 	}
-	if ((r = ck_dedicated_look(p, &run->password, NULL, NULL,
-	    fail)) == CK_OK)
+	r = ck_dedicated_look(p, &run->password, NULL, NULL, fail);
+	/* reset cannot help without records. */
+	if (r == CK_NOSTORE || r == CK_LOCKED)
+		without_password(p, r, fail);
+	if (r == CK_OK)
 		r = ck_doctor_items(p, &run->password, &run->items, &run->key,
 		    fail);
 	if (r != CK_OK && fail != NULL && fail->next[0] == '\0')
-		ck_fail_next(fail, "clankie-keys doctor says what is there");
+		ck_advise(fail, p, "{doctor} says what is there");
 	return r;
 }
 
@@ -221,7 +276,7 @@ must_not_hold(struct run *run, struct ck_fail *fail)
 	(void)ck_fail_set(fail, CK_REFUSED, run->p->dir,
 	    "has records that hold and fit the keychain: there is nothing to "
 	    "rebuild");
-	ck_fail_next(fail, "clankie-keys check");
+	ck_advise(fail, run->p, "{check}");
 	return CK_REFUSED;
 }
 
@@ -243,7 +298,22 @@ derive(struct run *run, struct ck_fail *fail)
 }
 
 static ck_err
-carry_out(struct run *run, bool confirm, struct ck_fail *fail)
+of_this_day(const struct run *run, struct ck_fail *fail)
+{
+	if (!run->out->earlier)
+		return CK_OK;
+	(void)ck_fail_set(fail, CK_DECIDE, run->p->keychain,
+	    "holds other values than were noted with its unlock password: it "
+	    "was put back to another day");
+	ck_advise(fail, run->p, "put back the keychain of the day of the "
+	    "unlock password; if there is none and this value is to be in "
+	    "force again: {doctor --rebuild --accept-earlier --confirm}");
+	return CK_DECIDE;
+}
+
+static ck_err
+carry_out(struct run *run, bool confirm, bool accept_earlier,
+    struct ck_fail *fail)
 {
 	ck_err r;
 
@@ -254,7 +324,8 @@ carry_out(struct run *run, bool confirm, struct ck_fail *fail)
 	    fail)) != CK_OK ||
 	    (r = ck_rebuild_clean(run->p, run->dirfd, fail)) != CK_OK))
 		return r;
-	if ((r = derive(run, fail)) != CK_OK || !confirm)
+	if ((r = derive(run, fail)) != CK_OK || !confirm ||
+	    (!accept_earlier && (r = of_this_day(run, fail)) != CK_OK))
 		return r;
 	/* SQLite's own locks on the old file go before it does. */
 	ck_old_done(run->old);
@@ -263,8 +334,8 @@ carry_out(struct run *run, bool confirm, struct ck_fail *fail)
 }
 
 ck_err
-ck_doctor_rebuild(struct ck_place *p, bool confirm, struct ck_rebuild *ret,
-    struct ck_fail *fail)
+ck_doctor_rebuild(struct ck_place *p, bool confirm, bool accept_earlier,
+    struct ck_rebuild *ret, struct ck_fail *fail)
 {
 	struct run run;
 	ck_err r;
@@ -281,7 +352,7 @@ ck_doctor_rebuild(struct ck_place *p, bool confirm, struct ck_rebuild *ret,
 	if (run.old == NULL || run.out == NULL)
 		r = ck_fail_set(fail, CK_NOMEM, NULL, "no memory");
 	else
-		r = carry_out(&run, confirm, fail);
+		r = carry_out(&run, confirm, accept_earlier, fail);
 	if (r == CK_OK)
 		*ret = *run.out;
 	ck_secret_wipe(&run.key);

@@ -36,6 +36,9 @@ struct ck_rebuild {
 	struct ck_lines differ;       /* what the old records said otherwise */
 	struct ck_lines lost;         /* what cannot be known any more */
 	char kept[CK_PATH_MAX];       /* the old records now, or "" */
+	/* The keychain holds other values than were noted with its unlock
+	 * password: somebody put it back to another day. */
+	bool earlier;
 };
 
 /*
@@ -43,6 +46,9 @@ struct ck_rebuild {
  * kept beside the new one as custody.db.before-NONCE.  *ret is written on
  * success only; p's broker becomes the one that is recorded.
  *
+ * accept_earlier: also from a keychain of another day than the anchor.
+ *
+ * CK_DECIDE   to be written, and the keychain is of another day
  * CK_REFUSED  the records hold; a worker pane; an override is set
  * CK_BUSY     records that hold tell of an operation that is not finished
  * CK_NOSTORE  no custody, keychain or unlock password is there
@@ -53,6 +59,6 @@ struct ck_rebuild {
  * the reason says otherwise.
  */
 CK_MUST_USE ck_err ck_doctor_rebuild(struct ck_place *p, bool confirm,
-    struct ck_rebuild *ret, struct ck_fail *fail);
+    bool accept_earlier, struct ck_rebuild *ret, struct ck_fail *fail);
 
 #endif

@@ -13,6 +13,7 @@
 #include "base/io.h"
 #include "custody/check_int.h"
 #include "custody/dedicated.h"
+#include "custody/doctor.h"
 #include "custody/doctor_rebuild_int.h"
 #include "store/settings.h"
 
@@ -98,6 +99,24 @@ in_custody(const struct ck_out *o, const char *name)
 	return is_keychain(o->dirfd, name) ? A_KEYCHAIN : FOREIGN;
 }
 
+/* What may be wanted yet is put where its owner keeps such things. */
+static void
+away(struct ck_out *o, const char *dir, const char *name)
+{
+	struct ck_buf b = CK_BUF_INIT;
+	char path[CK_PATH_MAX];
+
+	if (ck_path_join(dir, name, path, NULL) != CK_OK)
+		return;
+	ck_buf_text(&b, "mv ");
+	ck_doctor_quote(&b, path);
+	ck_buf_text(&b, " BACKUP-DIRECTORY");
+	if (ck_buf_ok(&b) == CK_OK && b.n < CK_LINE_SIZE)
+		ck_line(&o->ret->commands, "%.*s", (int)b.n,
+		    (const char *)b.p);
+	ck_buf_free(&b);
+}
+
 static void
 list_one(struct ck_out *o, const char *dir, const char *name, enum kind kind)
 {
@@ -112,11 +131,13 @@ list_one(struct ck_out *o, const char *dir, const char *name, enum kind kind)
 		ck_line(&o->ret->in_the_way, "%s/%s may hold a copy of a "
 		    "credential: look at it with clankie-keys keychain list, "
 		    "then move or remove it", dir, name);
+		away(o, dir, name);
 		break;
 	case A_PASSWORD:
 		ck_line(&o->ret->in_the_way, "%s/%s holds an unlock password "
 		    "that a reset kept: remove it when it is of no use", dir,
 		    name);
+		away(o, dir, name);
 		break;
 	case FOREIGN:
 		ck_line(&o->ret->stays, "%s/%s%s", dir, name,

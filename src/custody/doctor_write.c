@@ -64,10 +64,16 @@ remove_scratch(int dirfd, const char *name, const char *shown,
 		if (unlinkat(fd, files[i], 0) != 0 && errno != ENOENT)
 			r = ck_fail_sys(fail, errno, shown, "empty it");
 	ck_io_close(&fd);
-	if (r == CK_OK && unlinkat(dirfd, name, AT_REMOVEDIR) != 0 &&
-	    errno != ENOENT)
-		r = ck_fail_sys(fail, errno, shown, "remove it");
-	return r;
+	if (r != CK_OK || unlinkat(dirfd, name, AT_REMOVEDIR) == 0 ||
+	    errno == ENOENT)
+		return r;
+	if (errno != ENOTEMPTY && errno != EEXIST)
+		return ck_fail_sys(fail, errno, shown, "remove it");
+	(void)ck_fail_set(fail, CK_REFUSED, shown,
+	    "holds a file that no rebuild has put there");
+	ck_fail_next(fail, "look at it (ls -la '%.400s'), move it away, and try "
+	    "again", shown);
+	return CK_REFUSED;
 }
 
 /* The second name of a file that still has its first one. */
@@ -308,7 +314,8 @@ follow_up(const struct write *w, struct ck_fail *fail)
 
 	if ((r = ck_records_open(w->dirfd, w->p->dir, CK_REC_READ, &rec,
 	    fail)) == CK_OK &&
-	    (r = ck_anchor_write(w->p, rec, w->password, 0, fail)) == CK_OK)
+	    (r = ck_anchor_write(w->p, rec, w->password, 0, NULL,
+	    fail)) == CK_OK)
 		r = ck_rules_write(w->p, w->dirfd, rec, fail);
 	ck_records_close(&rec);
 	if (r != CK_OK && fail != NULL)

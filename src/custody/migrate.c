@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/io.h"
+#include "custody/advice.h"
 #include "custody/migrate_int.h"
 #include "custody/rules.h"
 #include "custody/seal.h"
@@ -257,8 +258,8 @@ carry_out(struct ck_migrate_run *run, struct ck_fail *fail)
 	    (r = ck_migrate_finish(run, fail)) == CK_OK)
 		return CK_OK;
 	if (run->in_place && fail != NULL && fail->next[0] == '\0')
-		ck_fail_next(fail, "clankie-keys migrate again finishes what "
-		    "was begun; the credential can be read meanwhile");
+		ck_advise(fail, run->p, "{migrate} again finishes what was "
+		    "begun; the credential can be read meanwhile");
 	return r;
 }
 
@@ -279,7 +280,8 @@ keychain_sound(struct ck_migrate_run *run, bool *ret_proved,
 		(void)ck_fail_set(fail, CK_NOSTORE, p->keychain,
 		    "the records say the credential is here, but the file is "
 		    "missing");
-		ck_fail_next(fail, "put it back from a backup");
+		ck_advise(fail, p, "put it back from a backup; if it is lost "
+		    "for good: {reset}");
 		return CK_NOSTORE;
 	}
 	if (p->broker_kind == CK_KIND_LOGIN_KEYCHAIN &&
@@ -316,8 +318,7 @@ still_sound(struct ck_migrate_run *run, struct ck_fail *fail)
 		(void)ck_fail_set(fail, CK_LOCKED, p->rules,
 		    "is not what the records give, which cannot be proved "
 		    "without the password of %.400s", p->broker);
-		ck_fail_next(fail, "clankie-keys rules --write "
-		    "--login-password-fd N");
+		ck_advise(fail, p, "{rules --write}");
 		return CK_LOCKED;
 	}
 	if ((r = ck_place_lock(p, run->v.dirfd, &lock, fail)) != CK_OK)
@@ -404,8 +405,8 @@ report(struct ck_migrate_run *run, enum ck_migrate_end end,
 	return CK_OK;
 }
 
-ck_err
-ck_migrate(struct ck_place *p, const struct ck_migrate_how *how,
+static ck_err
+migrate(struct ck_place *p, const struct ck_migrate_how *how,
     struct ck_migrate_report *ret, struct ck_fail *fail)
 {
 	enum ck_migrate_end end = CK_MIGRATE_PLANNED;
@@ -448,4 +449,36 @@ locked_out:
 out:
 	run_done(&run);
 	return r;
+}
+
+/* What the rows of an earlier run cannot know of yet. */
+static ck_err
+add(struct ck_place *p, const struct ck_migrate_how *how,
+    struct ck_migrate_report *ret, struct ck_fail *fail)
+{
+	struct ck_amend_how more = { CK_MIGRATE_OPERATION, how->dry_run, how->checkouts,
+	    how->ncheckouts, NULL, 0, "yes" };
+
+	if (how->honours)
+		more.principals = ck_amend_promised(&more.nprincipals);
+	if (how->ncheckouts == 0 && !how->honours)
+		return CK_OK;
+	return ck_amend(p, &more, &ret->amended, fail);
+}
+
+ck_err
+ck_migrate(struct ck_place *p, const struct ck_migrate_how *how,
+    struct ck_migrate_report *ret, struct ck_fail *fail)
+{
+	struct ck_migrate_report report;
+	ck_err r;
+
+	if ((r = migrate(p, how, &report, fail)) != CK_OK)
+		return r;
+	if ((report.end == CK_MIGRATE_ALREADY ||
+	    report.end == CK_MIGRATE_RESUMED) &&
+	    (r = add(p, how, &report, fail)) != CK_OK)
+		return r;
+	*ret = report;
+	return CK_OK;
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "custody/amend.h"
 #include "custody/dedicated.h"
 #include "custody/place.h"
 #include "store/settings.h"
@@ -43,12 +44,15 @@ struct ck_migrate_report {
 	bool sandbox_known;              /* settings.json could be read */
 	enum ck_worker_sandbox sandbox;
 	size_t copies;                   /* copies that were (would be) erased */
+	struct ck_amend_report amended;  /* of what had been migrated before */
 };
 
 /*
  * Migrate.  A second call resumes an interrupted one or reports that all is
  * done.  Before the new keychain has its name a failure leaves every store as
  * it was; afterwards the journal stays open and the next call finishes.
+ * Checkouts and promises that come with a call that finds the credential moved
+ * are added to the records (custody/amend.h).
  * CK_ABSENT: nothing to move.  CK_DECIDE, CK_REFUSED and the errors of every
  * store: see custody/preflight.h.
  */

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "custody/anchor.h"
 #include "custody/joined.h"
 #include "custody/seal.h"
 
@@ -58,6 +59,9 @@ ck_migrate_join(struct ck_migrate_run *run, struct ck_fail *fail)
 	ck_err r;
 
 	if (run->resumed && (r = ck_dedicated_tidy(p, fail)) != CK_OK)
+		return r;
+	if ((r = ck_anchor_note(p, &run->password, run->nonce,
+	    fail)) != CK_OK)
 		return r;
 	r = ck_joined_add(p, &run->password, &run->pf.value, fail);
 	/* It may be there although the disk did not confirm it: then nothing

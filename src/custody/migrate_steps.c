@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "custody/amend.h"
 #include "custody/anchor.h"
 #include "custody/rules.h"
 #include "custody/seal.h"
@@ -94,7 +95,7 @@ ck_migrate_password(struct ck_migrate_run *run, struct ck_fail *fail)
 			    "no unlock password can be made");
 		run->made_password = true;
 		ck_migrate_note_dirs(run);
-		r = ck_unlock_place_put(p, &run->password, fail);
+		r = ck_unlock_place_put(p, &run->password, run->nonce, fail);
 	}
 	if (r != CK_OK)
 		return r;
@@ -123,16 +124,13 @@ ck_migrate_build(struct ck_migrate_run *run, struct ck_fail *fail)
 	    fail);
 }
 
-static const char *const promised[] = {
-	"service-startup", "authenticator", "dormant-body", "launcher", "tui",
-	"cli", "headless", "rotation"
-};
-#define PROMISED (sizeof(promised) / sizeof(promised[0]))
-
 bool
 ck_migrate_promised(const char *principal)
 {
-	for (size_t i = 0; i < PROMISED; i++)
+	size_t n;
+	const char *const *promised = ck_amend_promised(&n);
+
+	for (size_t i = 0; i < n; i++)
 		if (strcmp(promised[i], principal) == 0)
 			return true;
 	return false;
@@ -141,9 +139,11 @@ ck_migrate_promised(const char *principal)
 static ck_err
 honour(struct ck_records *rec, struct ck_fail *fail)
 {
+	size_t n;
+	const char *const *promised = ck_amend_promised(&n);
 	ck_err r = CK_OK;
 
-	for (size_t i = 0; r == CK_OK && i < PROMISED; i++)
+	for (size_t i = 0; r == CK_OK && i < n; i++)
 		r = ck_records_principal_honours(rec, promised[i], "yes",
 		    fail);
 	return r;
@@ -242,7 +242,7 @@ ck_migrate_install(struct ck_migrate_run *run, struct ck_fail *fail)
 		if ((r = ck_records_commit(rec, fail)) != CK_OK)
 			return r;
 	}
-	return ck_anchor_write(run->p, rec, &run->password, 0, fail);
+	return ck_anchor_write(run->p, rec, &run->password, 0, NULL, fail);
 }
 
 /* The keychain has its name: a step is a change of sealed records. */
@@ -277,7 +277,7 @@ read_copy(struct ck_migrate_run *run, const struct ck_place *where,
 	if ((r = ck_dedicated_read(run->p, &run->password, &moved,
 	    fail)) != CK_OK)
 		goto out;
-	if (ck_format_same(where->format, &moved, &copy, &same) != CK_OK ||
+	if (ck_broker_same(where, &moved, &copy, &same) != CK_OK ||
 	    !same) {
 		r = ck_fail_set(fail, CK_DECIDE, where->broker,
 		    "now holds another value than %.400s", run->p->keychain);

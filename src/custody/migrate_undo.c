@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "custody/anchor.h"
 #include "custody/seal.h"
 
 /* The directories that unlock.json needs, outermost first. */
@@ -111,6 +112,10 @@ ck_migrate_undo(struct ck_migrate_run *run)
 		if (ck_records_remove(run->v.dirfd, p->dir, NULL) != CK_OK)
 			return;
 	} else if (run->v.rec != NULL) {
+		/* With the journal open the note does no harm. */
+		if (run->joins && run->password.p != NULL &&
+		    ck_anchor_note(p, &run->password, "", NULL) != CK_OK)
+			return;
 		undo_rows(run);
 	}
 	ck_migrate_undo_dir(run);

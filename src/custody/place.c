@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/io.h"
+#include "custody/advice.h"
 
 /* How often others may replace the directory between two looks of ours. */
 #define LOOKS_MAX 32
@@ -228,6 +229,7 @@ credential_names(struct ck_place *p, const struct ck_say *say,
 	    CK_OPERATOR_ACCOUNT, "account", fail)) != CK_OK)
 		return r;
 	/* Only the operator's own item has a shape we know. */
+	p->names_said = say->service != NULL || say->account != NULL;
 	p->format = strcmp(p->service, CK_OPERATOR_SERVICE) == 0 &&
 	    strcmp(p->account, CK_OPERATOR_ACCOUNT) == 0 ?
 	    CK_FORMAT_OPERATOR_BEARER : CK_FORMAT_OPAQUE;
@@ -296,8 +298,8 @@ look_inside(const struct ck_place *p, int dirfd, const struct stat *held,
 	/* The directory takes its name only when the file is complete. */
 	(void)ck_fail_set(fail, CK_DAMAGED, p->operator_dir,
 	    "is there, but the dedicated keychain in it is missing");
-	ck_fail_next(fail, "put %s back from a backup; if it is lost for "
-	    "good: clankie-keys reset", CK_KEYCHAIN_FILE);
+	ck_advise(fail, p, "put %s back from a backup; if it is lost for "
+	    "good: {reset}", CK_KEYCHAIN_FILE);
 	return CK_DAMAGED;
 }
 

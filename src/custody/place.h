@@ -77,6 +77,7 @@ struct ck_place {
 	enum ck_rec_kind broker_kind;   /* LOGIN_KEYCHAIN or FILE_BROKER */
 	char broker[CK_PATH_MAX];
 	bool broker_said;               /* by --broker, not by default */
+	bool names_said;                /* --service or --account */
 	char credential[64];
 	char service[256];
 	char account[256];

@@ -11,6 +11,8 @@
 
 #include "base/io.h"
 #include "base/platform.h"
+#include "custody/advice.h"
+#include "custody/anchor.h"
 #include "custody/broker.h"
 #include "keychain/blob.h"
 #include "store/broker_file.h"
@@ -192,11 +194,13 @@ look_in_file(const struct ck_place *p, struct ck_preflight *pf,
     struct ck_fail *fail)
 {
 	struct ck_secret other = CK_SECRET_INIT;
+	struct ck_place file = *p;
 	bool same = false;
 	ck_err r;
 
 	if (p->broker_kind == CK_KIND_FILE_BROKER)
 		return CK_OK;
+	file.broker_kind = CK_KIND_FILE_BROKER;
 	r = ck_broker_file_find(p->file_broker, p->account, &other, fail);
 	if (r == CK_ABSENT)
 		return CK_OK;
@@ -206,10 +210,10 @@ look_in_file(const struct ck_place *p, struct ck_preflight *pf,
 		(void)ck_fail_set(fail, CK_DECIDE, p->file_broker,
 		    "holds this credential, but %.400s is the broker",
 		    p->broker);
-		ck_fail_next(fail, "clankie-keys migrate --broker file:%s",
+		ck_advise(fail, p, "{migrate --broker file:%s}",
 		    p->file_broker);
 		r = CK_DECIDE;
-	} else if ((r = ck_format_same(p->format, &pf->value, &other,
+	} else if ((r = ck_broker_same(&file, &pf->value, &other,
 	    &same)) == CK_OK && same) {
 		r = add_copy(pf, CK_KIND_FILE_BROKER, p->file_broker, true);
 	} else if (r == CK_OK || r == CK_DAMAGED) {
@@ -247,8 +251,8 @@ look_in_dotenv(const struct ck_place *p, const char *checkout,
 		    "holds an operator bearer%s%.400s",
 		    pf->value.p != NULL ? ", the same as " : "",
 		    pf->value.p != NULL ? pf->copies[0].path : "");
-		ck_fail_next(fail, "remove it from that file, then run "
-		    "clankie-keys migrate again");
+		ck_advise(fail, p, "remove it from that file, then run "
+		    "{migrate} again");
 		r = CK_DECIDE;
 	}
 	ck_secret_wipe(&key);
@@ -310,15 +314,33 @@ ck_preflight_copies(const struct ck_place *p, const char *const *checkouts,
 	if (from_broker == CK_ABSENT) {
 		r = ck_fail_set(fail, CK_ABSENT, p->broker,
 		    "there is no %s / %s to move", p->service, p->account);
+		ck_advise_absent(fail, p, "{migrate} then moves it");
 		goto out;
 	}
-	r = erasable(p, &pf, fail);
+	/* What could never go back is not taken out. */
+	if ((r = ck_broker_could_hold(p, &pf.value, fail)) == CK_OK)
+		r = erasable(p, &pf, fail);
 out:
 	if (r == CK_OK)
 		*ret = pf;
 	else
 		ck_preflight_done(&pf);
 	return r;
+}
+
+/* Who has lost the keychain with its records begins anew without the password,
+ * which opens nothing else. */
+static void
+forget_advice(const struct ck_place *p, const char *first,
+    struct ck_fail *fail)
+{
+	if (p->broker_kind == CK_KIND_LOGIN_KEYCHAIN)
+		ck_fail_next(fail, "%s.  If it is lost for good: clankie-keys "
+		    "keychain delete '%.200s' --service " CK_OWN_SERVICE
+		    " --account " CK_UNLOCK_ACCOUNT, first, p->broker);
+	else
+		ck_fail_next(fail, "%s.  If it is lost for good: mv '%.150s' "
+		    "'%.150s.lost'", first, p->unlock, p->unlock);
 }
 
 ck_err
@@ -336,8 +358,7 @@ ck_preflight_password(const struct ck_place *p, struct ck_fail *fail)
 	(void)ck_fail_set(fail, CK_DECIDE, p->keychain,
 	    "does not exist, but an unlock password for it is stored already: "
 	    "a dedicated keychain may have been moved away");
-	ck_fail_next(fail, "put the file back, or remove the stored password "
-	    "if the file is lost for good");
+	forget_advice(p, "put the file back", fail);
 	return CK_DECIDE;
 }
 
@@ -364,7 +385,8 @@ is_explained(const struct ck_place *p, const struct ck_view *v, bool *ret,
 		return CK_OK;
 	r = ck_unlock_place_read(p, NULL, &anchor, fail);
 	if (r == CK_OK)
-		*ret = anchor.signature[0] == '\0';
+		*ret = anchor.signature[0] == '\0' &&
+		    ck_anchor_is_noted(&anchor, &v->journal);
 	return r;
 }
 
@@ -431,8 +453,8 @@ ck_preflight_orphan(const struct ck_place *p, const struct ck_view *v,
 	(void)ck_fail_set(fail, CK_NOSTORE, p->keychain,
 	    "is missing, but its unlock password is stored: the credential "
 	    "was moved into a dedicated keychain that is not here");
-	ck_fail_next(fail, "put the custody directory back, or name it with "
-	    "--home; no other store is asked in its place");
+	forget_advice(p, "put the custody directory back, or name it with "
+	    "--home; no other store is asked in its place", fail);
 	return CK_NOSTORE;
 }
 

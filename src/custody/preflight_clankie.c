@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "custody/advice.h"
+
 /* PATH exists in some form. */
 static bool
 exists(const char *dir, const char *name, char ret[CK_PATH_MAX])
@@ -86,7 +88,7 @@ ck_preflight_clankie(const struct ck_place *p, const struct ck_view *v,
 	(void)ck_fail_set(fail, CK_DECIDE, sign,
 	    "a Clankie is installed here that is not known to ask the records; "
 	    "an older one would make a second bearer at its next start");
-	ck_fail_next(fail, "if yours follows ADR 0296: clankie-keys migrate "
-	    "--service-honours-precedence");
+	ck_advise(fail, p, "if yours follows ADR 0296: {migrate "
+	    "--service-honours-precedence}");
 	return CK_DECIDE;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/io.h"
+#include "custody/advice.h"
 #include "custody/preflight.h"
 #include "store/login.h"
 
@@ -71,15 +72,15 @@ can_rekey(const struct ck_view *v, const struct ck_place *p,
 	if (!v->known || v->row.state != CK_STATE_DEDICATED) {
 		(void)ck_fail_set(fail, CK_NOSTORE, p->keychain,
 		    "there is no dedicated keychain yet");
-		ck_fail_next(fail, "clankie-keys migrate");
+		ck_advise(fail, p, "{migrate}");
 		return CK_NOSTORE;
 	}
 	if (v->dedicated)
 		return CK_OK;
 	(void)ck_fail_set(fail, CK_NOSTORE, p->keychain,
 	    "the records say the credential is here, but the file is missing");
-	ck_fail_next(fail, "put it back from a backup; if it is lost for "
-	    "good: clankie-keys reset");
+	ck_advise(fail, p, "put it back from a backup; if it is lost for "
+	    "good: {reset}");
 	return CK_NOSTORE;
 }
 
@@ -116,8 +117,8 @@ carry_out(struct ck_rekey_run *run, struct ck_fail *fail)
 		/* What cannot be undone now is left to the next call. */
 		(void)!ck_rekey_undo(run, NULL);
 	if (r != CK_OK && run->v.journal_open && fail != NULL)
-		ck_fail_next(fail, "clankie-keys " CK_REKEY_OPERATION
-		    " again settles what was begun; everything can be read "
+		ck_advise(fail, run->p, "{" CK_REKEY_OPERATION "} again "
+		    "settles what was begun; everything can be read "
 		    "meanwhile");
 	return r;
 }
@@ -152,7 +153,7 @@ rekey_locked(struct ck_rekey_run *run, enum ck_rekey_end *ret,
 		return r;
 	if (run->v.journal_open && (r = settle(run, &landed, fail)) != CK_OK) {
 		if (fail != NULL && fail->next[0] == '\0')
-			ck_fail_next(fail, "clankie-keys " CK_REKEY_OPERATION);
+			ck_advise(fail, run->p, "{" CK_REKEY_OPERATION "}");
 		return r;
 	}
 	*ret = landed ? CK_REKEY_RESUMED : CK_REKEYED;

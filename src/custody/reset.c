@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/io.h"
+#include "custody/advice.h"
 #include "custody/broker.h"
 #include "custody/preflight.h"
 #include "custody/seal.h"
@@ -31,41 +32,18 @@ run_done(struct ck_reset_run *run)
 	ck_io_close(&run->lockfd);
 }
 
-struct others {
-	const char *name;
-	char found[64];
-};
-
-static ck_err
-another(void *arg, const struct ck_rec_credential *row)
+/* Not this one; but what of the others? */
+static void
+lost_beside(const struct ck_reset_run *run, struct ck_fail *fail)
 {
-	struct others *o = arg;
+	struct ck_place at = *run->p;
+	struct ck_rec_credential row;
+	bool any = run->v.rec != NULL &&
+	    ck_reset_any(run, &row, NULL) == CK_OK;
 
-	if (row->state != CK_STATE_BROKER && strcmp(row->name, o->name) != 0)
-		memcpy(o->found, row->name, sizeof(o->found));
-	return CK_OK;
-}
-
-/* Only a keychain with nothing in it that could not be made again. */
-static ck_err
-can_mint(const struct ck_view *v, const struct ck_place *p,
-    struct ck_fail *fail)
-{
-	struct others o = { p->credential, "" };
-	ck_err r;
-
-	if ((r = ck_records_credential_each(v->rec, another, &o,
-	    fail)) != CK_OK)
-		return r;
-	if (p->format == CK_FORMAT_OPERATOR_BEARER && o.found[0] == '\0')
-		return CK_OK;
-	(void)ck_fail_set(fail, CK_UNSUPPORTED,
-	    o.found[0] != '\0' ? o.found : p->credential,
-	    "cannot be minted here: its value comes from whoever issues it, "
-	    "and %s would be given up with it", p->keychain);
-	ck_fail_next(fail, "put the custody directory and the unlock password "
-	    "back from a backup of one day");
-	return CK_UNSUPPORTED;
+	if (any)
+		memcpy(at.credential, row.name, sizeof(at.credential));
+	ck_advise(fail, &at, any ? "{reset}" : "{status}");
 }
 
 /* Is there anything to be given up? */
@@ -76,11 +54,12 @@ can_reset(struct ck_reset_run *run, struct ck_fail *fail)
 	struct ck_place *p = run->p;
 
 	if (v->rec == NULL || !v->known ||
-	    v->row.state != CK_STATE_DEDICATED) {
+	    (v->row.state != CK_STATE_DEDICATED &&
+	    v->row.state != CK_STATE_RESTORING)) {
 		(void)ck_fail_set(fail, CK_NOSTORE, p->keychain,
 		    "does not hold %s: only a migrated credential can be lost",
 		    p->credential);
-		ck_fail_next(fail, "clankie-keys status");
+		lost_beside(run, fail);
 		return CK_NOSTORE;
 	}
 	run->resumed = v->journal_open &&
@@ -89,7 +68,7 @@ can_reset(struct ck_reset_run *run, struct ck_fail *fail)
 	run->taken_over = v->journal_open && !run->resumed;
 	if (run->resumed)
 		memcpy(run->nonce, v->journal.nonce, sizeof(run->nonce));
-	return can_mint(v, p, fail);
+	return ck_reset_others(run, fail);
 }
 
 static ck_err
@@ -104,27 +83,42 @@ nothing_lost(const struct ck_reset_run *run, struct ck_fail *fail)
 	(void)ck_fail_set(fail, CK_REFUSED, run->p->keychain,
 	    "is opened by the stored unlock password and holds %s: nothing is "
 	    "lost", run->p->credential);
-	ck_fail_next(fail, "clankie-keys rotate");
+	ck_advise(fail, run->p, "{rotate}");
 	return CK_REFUSED;
+}
+
+/* No value of what is given up, in a broker or, of the others, in the
+ * keychain itself. */
+static ck_err
+none_elsewhere(struct ck_reset_run *run, struct ck_fail *fail)
+{
+	ck_err r = ck_reset_no_other(run->p, fail);
+
+	return r == CK_OK ? ck_reset_others_lost(run, fail) : r;
 }
 
 /* Everything that is asked before a change, and again under the locks. */
 static ck_err
 preflight(struct ck_reset_run *run, struct ck_fail *fail)
 {
+	bool ours = false;
 	ck_err r;
 
 	if ((r = can_reset(run, fail)) != CK_OK)
 		return r;
 	/* What is kept aside already is given up; a bearer is still to be made
-	 * unless the new keychain is there. */
-	if (run->resumed && run->v.journal.step >= CK_RESET_ASIDE)
-		return run->v.dedicated ? CK_OK :
-		    ck_reset_no_other(run->p, fail);
+	 * unless the new keychain is there.  A row that nothing but itself
+	 * tells of is no reason to give up anything. */
+	if (run->resumed && run->v.journal.step >= CK_RESET_ASIDE) {
+		if (!run->v.dedicated)
+			return none_elsewhere(run, fail);
+		if ((r = ck_reset_is_ours(run, &ours, fail)) != CK_OK || ours)
+			return r;
+	}
 	if ((r = ck_reset_judge(run->p, &run->v, &run->lost, fail)) != CK_OK)
 		return r;
 	if (run->lost != CK_LOST_NOTHING)
-		return ck_reset_no_other(run->p, fail);
+		return none_elsewhere(run, fail);
 	if (run->resumed && run->lockfd >= 0 &&
 	    (r = ck_reset_withdraw(run, fail)) != CK_OK)
 		return r;
@@ -135,17 +129,25 @@ preflight(struct ck_reset_run *run, struct ck_fail *fail)
 static ck_err
 not_confirmed(struct ck_reset_run *run, struct ck_fail *fail)
 {
+	char names[256];
+	bool others = run->others.n > 0;
+
+	ck_reset_names_text(&run->others, names, sizeof(names));
 	if (run->resumed)
 		(void)ck_fail_set(fail, CK_DECIDE, run->p->dir,
 		    "an earlier reset of %s was not finished",
 		    run->p->credential);
 	else
 		(void)ck_fail_set(fail, CK_DECIDE, run->p->keychain,
-		    "%s: the bearer %s cannot be read any more and would be "
-		    "given up for a new one; nothing was changed",
-		    ck_lost_text(run->lost), run->p->credential);
-	ck_fail_next(fail, "put back what is missing if there is a backup; if "
-	    "not: clankie-keys " CK_RESET_OPERATION);
+		    "%s: %s%s%s%s%s%s; nothing was changed",
+		    ck_lost_text(run->lost), run->mint ? "the bearer " : "",
+		    run->mint ? run->p->credential : "", run->mint ?
+		    " cannot be read any more and would be given up for a new "
+		    "one" : "", run->mint && others ? ", and " : "", names,
+		    others ? " would be given up for good, for only whoever "
+		    "issued it can give a new value" : "");
+	ck_advise(fail, run->p, "put back what is missing if there is a "
+	    "backup; if not: {" CK_RESET_OPERATION "}");
 	return CK_DECIDE;
 }
 
@@ -180,6 +182,8 @@ carry_out(struct ck_reset_run *run, struct ck_fail *fail)
 		return r;
 	if (step < CK_RESET_ASIDE)
 		r = ck_reset_aside(run, fail);
+	if (r == CK_OK && !run->mint)
+		return ck_reset_leave(run, fail);
 	if (r == CK_OK && step < CK_RESET_INSTALLED &&
 	    (r = ck_reset_install(run, fail)) == CK_OK)
 		r = ck_reset_record(run, fail);
@@ -196,10 +200,15 @@ report(const struct ck_reset_run *run, struct ck_reset_report *ret)
 	memset(ret, 0, sizeof(*ret));
 	ret->resumed = run->resumed;
 	ret->lost = run->lost;
-	ret->generation = run->v.row.generation;
-	memcpy(ret->fingerprint, run->v.row.fingerprint,
-	    sizeof(ret->fingerprint));
-	memcpy(ret->keychain, run->p->keychain, sizeof(ret->keychain));
+	ret->minted = run->mint;
+	ret->others = run->others;
+	if (run->mint) {
+		ret->generation = run->v.row.generation;
+		memcpy(ret->fingerprint, run->v.row.fingerprint,
+		    sizeof(ret->fingerprint));
+		memcpy(ret->keychain, run->p->keychain,
+		    sizeof(ret->keychain));
+	}
 	memcpy(ret->rules, run->p->rules, sizeof(ret->rules));
 	ck_reset_kept(run, ret);
 }
@@ -226,8 +235,8 @@ ck_reset(struct ck_place *p, bool confirmed, struct ck_reset_report *ret,
 	if ((r = carry_out(&run, fail)) == CK_OK)
 		report(&run, ret);
 	else if (run.v.journal_open && fail != NULL && fail->next[0] == '\0')
-		ck_fail_next(fail, "clankie-keys " CK_RESET_OPERATION
-		    " again finishes what was begun");
+		ck_advise(fail, run.p, "{" CK_RESET_OPERATION "} again "
+		    "finishes what was begun");
 out:
 	run_done(&run);
 	return r;

@@ -20,6 +20,8 @@ struct ck_reset_run {
 	int lockfd;
 	struct ck_broker_lock broker_lock;
 	enum ck_lost lost;
+	bool mint;               /* p's credential is one that is made here */
+	struct ck_reset_names others;   /* those that are given up with it */
 	bool resumed;
 	bool taken_over;         /* another operation was open and is given up */
 	bool installed;          /* the new file has, or may have, its name */
@@ -35,6 +37,23 @@ CK_MUST_USE ck_err ck_reset_judge(const struct ck_place *p,
 CK_MUST_USE ck_err ck_reset_no_other(const struct ck_place *p,
     struct ck_fail *fail);
 
+/* The first row that is in the keychain or on a way there or back.  CK_ABSENT:
+ * there is none. */
+CK_MUST_USE ck_err ck_reset_any(const struct ck_reset_run *run,
+    struct ck_rec_credential *ret, struct ck_fail *fail);
+
+/* What else is given up, and whether p's credential can be minted, into
+ * run. */
+CK_MUST_USE ck_err ck_reset_others(struct ck_reset_run *run,
+    struct ck_fail *fail);
+/* None of them can be read any more, and none has a value in a broker
+ * (CK_DECIDE); CK_UNSUPPORTED: see ck_reset(). */
+CK_MUST_USE ck_err ck_reset_others_lost(struct ck_reset_run *run,
+    struct ck_fail *fail);
+/* Inside a transaction: everything that is not minted back to its broker. */
+CK_MUST_USE ck_err ck_reset_release(struct ck_reset_run *run,
+    struct ck_fail *fail);
+
 /* Each carries out what its name says; a step that was reached before is
  * repeated without harm. */
 CK_MUST_USE ck_err ck_reset_begin(struct ck_reset_run *run,
@@ -46,6 +65,16 @@ CK_MUST_USE ck_err ck_reset_install(struct ck_reset_run *run,
 CK_MUST_USE ck_err ck_reset_record(struct ck_reset_run *run,
     struct ck_fail *fail);
 CK_MUST_USE ck_err ck_reset_finish(struct ck_reset_run *run,
+    struct ck_fail *fail);
+/* In the place of the last three, when nothing can be minted: no keychain, and
+ * the records say so. */
+CK_MUST_USE ck_err ck_reset_leave(struct ck_reset_run *run,
+    struct ck_fail *fail);
+
+/* Of a reset that kept the old ones aside: is the keychain that is in place
+ * the one it made?  The anchor beside the new password says so, and once the
+ * records tell of it the seal does. */
+CK_MUST_USE ck_err ck_reset_is_ours(struct ck_reset_run *run, bool *ret,
     struct ck_fail *fail);
 
 /* Before the new file has its name: everything as it was, if that can be. */

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "custody/advice.h"
 #include "custody/broker.h"
 
 const char *
@@ -114,10 +115,10 @@ holds_none(const struct ck_place *p, struct ck_fail *fail)
 	(void)ck_fail_set(fail, CK_DECIDE, p->broker,
 	    "holds a bearer of its own (%s / %s), and a second one must not "
 	    "be made beside it", p->service, p->account);
-	ck_fail_next(fail, "keep its value if it is in use and remove it there "
-	    "with the program that wrote it; after clankie-keys reset "
-	    "--confirm, clankie-keys rotate --secret-fd N brings a kept "
-	    "value in");
+	ck_advise(fail, p, "keep its value if it is in use and remove it there "
+	    "with the program that wrote it; after a reset, %s brings a kept "
+	    "value in", p->format == CK_FORMAT_OPERATOR_BEARER ?
+	    "{rotate --secret-fd N}" : "{migrate}");
 	return CK_DECIDE;
 }
 

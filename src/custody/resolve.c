@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "custody/advice.h"
 #include "custody/broker.h"
 #include "custody/dedicated.h"
 #include "custody/preflight.h"
@@ -51,7 +52,7 @@ struct opened {
 	struct ck_anchor anchor;
 };
 
-#define OPENED_INIT { CK_SECRET_INIT, CK_SECRET_INIT, { 0, "" } }
+#define OPENED_INIT { CK_SECRET_INIT, CK_SECRET_INIT, CK_ANCHOR_INIT }
 
 static void
 opened_wipe(struct opened *o)
@@ -121,8 +122,12 @@ from_broker(const struct ck_place *p, struct ck_secret *ret,
 	struct ck_secret value = CK_SECRET_INIT;
 	ck_err r;
 
-	if ((r = ck_broker_read(p, &value, fail)) != CK_OK)
+	if ((r = ck_broker_read(p, &value, fail)) != CK_OK) {
+		if (r == CK_ABSENT)
+			ck_advise_absent(fail, p, "{migrate} then moves it "
+			    "out of every worker's reach");
 		return r;
+	}
 	if (ck_format_check(p->format, &value) != CK_OK)
 		r = ck_fail_set(fail, CK_DAMAGED, p->broker,
 		    "what is stored as %s / %s is not a credential of its "
@@ -243,7 +248,7 @@ resolve_once(struct ck_place *p, const char *reader, struct ck_secret *ret,
     struct ck_resolved *ret_where, struct scene *ret_scene,
     struct ck_fail *fail)
 {
-	char command[CK_VIEW_COMMAND_SIZE];
+	char command[CK_ADVICE_SIZE];
 	struct ck_view v = CK_VIEW_INIT;
 	ck_err r;
 
@@ -275,10 +280,10 @@ resolve_once(struct ck_place *p, const char *reader, struct ck_secret *ret,
 	r = ck_fail_set(fail, CK_NOSTORE, p->keychain,
 	    "the records say the credential is here, but the file is "
 	    "missing");
-	ck_fail_next(fail, "put it back from a backup; no other store is "
-	    "asked in its place.  If it is lost for good: clankie-keys reset");
+	ck_advise(fail, p, "put it back from a backup; no other store is "
+	    "asked in its place.  If it is lost for good: {reset}");
 	if (v.journal_open) {
-		ck_view_command(&v.journal, command);
+		ck_advice_finish(p, &v.journal, command);
 		ck_fail_next(fail, "%s", command);
 	}
 out:

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/io.h"
+#include "custody/advice.h"
 #include "custody/broker.h"
 #include "custody/joined.h"
 #include "custody/preflight.h"
@@ -78,7 +79,8 @@ can_restore(struct ck_restore_run *run, struct ck_fail *fail)
 		(void)ck_fail_set(fail, CK_NOSTORE, p->keychain,
 		    "the records say the credential is here, but the file is "
 		    "missing");
-		ck_fail_next(fail, "put it back from a backup");
+		ck_advise(fail, p, "put it back from a backup; if it is lost "
+		    "for good: {reset}");
 		return CK_NOSTORE;
 	}
 	if (v->row.state != CK_STATE_BROKER || run->resumed)
@@ -101,7 +103,7 @@ agrees(const struct ck_restore_run *run, const struct ck_place *where,
 	ck_err r;
 
 	r = ck_broker_read(where, &other, fail);
-	if (r == CK_OK && (ck_format_same(where->format, &run->value, &other,
+	if (r == CK_OK && (ck_broker_same(where, &run->value, &other,
 	    &same) != CK_OK || !same)) {
 		(void)ck_fail_set(fail, CK_DECIDE, where->broker,
 		    "holds another value of this credential than %.400s",
@@ -155,7 +157,13 @@ preflight(struct ck_restore_run *run, struct ck_fail *fail)
 	if ((r = ck_seal_open(run->p, run->v.rec, &run->password, &run->value,
 	    &run->key, fail)) != CK_OK)
 		return r;
-	return broker_ready(run, fail);
+	r = broker_ready(run, fail);
+	/* What the broker cannot take is not left half done. */
+	if (r != CK_OK && run->resumed && !run->dry_run) {
+		memcpy(run->nonce, run->v.journal.nonce, sizeof(run->nonce));
+		ck_restore_undo(run);
+	}
+	return r;
 }
 
 static ck_err
@@ -215,8 +223,8 @@ carry_out(struct ck_restore_run *run, struct ck_fail *fail)
 		r = ck_restore_finish(run, fail);
 	if (r != CK_OK && run->v.journal_open && fail != NULL &&
 	    fail->next[0] == '\0')
-		ck_fail_next(fail, "clankie-keys restore again finishes what "
-		    "was begun; the credential can be read meanwhile");
+		ck_advise(fail, run->p, "{restore} again finishes what was "
+		    "begun; the credential can be read meanwhile");
 	return r;
 }
 
@@ -283,6 +291,7 @@ ck_restore(struct ck_place *p, bool dry_run, struct ck_restore_report *ret,
 	ck_err r;
 
 	run_init(&run, p);
+	run.dry_run = dry_run;
 	if ((r = ck_preflight_context(p, CK_RESTORE_OPERATION,
 	    fail)) != CK_OK ||
 	    (r = ck_preflight_selftest(fail)) != CK_OK ||

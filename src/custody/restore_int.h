@@ -26,6 +26,7 @@ struct ck_restore_run {
 	struct ck_secret value;
 	char nonce[33];
 	bool resumed;
+	bool dry_run;
 	bool shared;                     /* others stay in the keychain */
 };
 
@@ -37,6 +38,10 @@ CK_MUST_USE ck_err ck_restore_begin(struct ck_restore_run *run,
  * left none there takes the journal row back. */
 CK_MUST_USE ck_err ck_restore_write(struct ck_restore_run *run,
     struct ck_fail *fail);
+
+/* What was begun and cannot be finished, because the broker holds nothing or
+ * something else: as it was before, unless the records name the broker. */
+void ck_restore_undo(struct ck_restore_run *run);
 
 /* Precedence and state name the broker, in one sealed transaction. */
 CK_MUST_USE ck_err ck_restore_record(struct ck_restore_run *run,

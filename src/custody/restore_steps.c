@@ -62,7 +62,8 @@ begin_rows(struct ck_restore_run *run, struct ck_fail *fail)
 	memcpy(j.nonce, run->nonce, sizeof(j.nonce));
 	memcpy(j.credential, run->p->credential, sizeof(j.credential));
 	j.step = CK_RESTORE_BEGUN;
-	j.from_generation = j.to_generation = run->v.row.generation;
+	j.from_generation = run->v.row.generation;
+	j.to_generation = j.from_generation + 1;
 	if ((r = put_state(run, CK_STATE_RESTORING, fail)) != CK_OK ||
 	    (r = ck_records_journal_open(run->v.rec, &j, fail)) != CK_OK ||
 	    (r = tell(run, "restore-begun", fail)) != CK_OK)
@@ -95,13 +96,28 @@ undo_rows(struct ck_restore_run *run, struct ck_fail *fail)
 	return ck_seal_write_key(run->v.rec, &run->key, fail);
 }
 
-/* As it was before, if the broker is known to have got nothing and the
- * records have not been told yet.  Otherwise the next run finishes. */
-static void
-undo(struct ck_restore_run *run)
+/* Is the broker known to have no copy of ours? */
+static bool
+has_no_copy(const struct ck_restore_run *run)
 {
-	if (run->v.row.state == CK_STATE_RESTORING &&
-	    ck_broker_read(run->p, NULL, NULL) == CK_ABSENT &&
+	struct ck_secret there = CK_SECRET_INIT;
+	bool same = true;
+	ck_err r;
+
+	r = ck_broker_read(run->p, &there, NULL);
+	if (r == CK_OK && ck_broker_same(run->p, &run->value, &there,
+	    &same) != CK_OK)
+		same = true;
+	ck_secret_wipe(&there);
+	return r == CK_ABSENT || (r == CK_OK && !same);
+}
+
+/* Otherwise the next run finishes. */
+void
+ck_restore_undo(struct ck_restore_run *run)
+{
+	if (run->v.row.state == CK_STATE_RESTORING && has_no_copy(run) &&
+	    ck_anchor_note(run->p, &run->password, "", NULL) == CK_OK &&
 	    transact(run, undo_rows, NULL) == CK_OK)
 		run->v.journal_open = false;
 }
@@ -114,7 +130,7 @@ read_back(const struct ck_restore_run *run, struct ck_fail *fail)
 	ck_err r;
 
 	r = ck_broker_read(run->p, &back, fail);
-	if (r == CK_OK && (ck_format_same(run->p->format, &run->value, &back,
+	if (r == CK_OK && (ck_broker_same(run->p, &run->value, &back,
 	    &same) != CK_OK || !same))
 		r = CK_CHANGED;
 	if (r == CK_CHANGED || r == CK_ABSENT)
@@ -135,7 +151,7 @@ ck_restore_write(struct ck_restore_run *run, struct ck_fail *fail)
 	    (r = ck_broker_settle(run->p, fail)) == CK_OK)
 		r = read_back(run, fail);
 	if (r != CK_OK)
-		undo(run);
+		ck_restore_undo(run);
 	return r;
 }
 
@@ -176,6 +192,9 @@ record_rows(struct ck_restore_run *run, struct ck_fail *fail)
 	int64_t broker = 0;
 	ck_err r;
 
+	/* One more, so that what stood before can be told from this also
+	 * where other credentials keep keychain and anchor. */
+	run->v.row.generation++;
 	if ((r = broker_id(run, &broker, fail)) != CK_OK ||
 	    (r = ck_records_precedence_broker(rec, run->p->credential, broker,
 	    fail)) != CK_OK ||
@@ -191,10 +210,16 @@ record_rows(struct ck_restore_run *run, struct ck_fail *fail)
 ck_err
 ck_restore_record(struct ck_restore_run *run, struct ck_fail *fail)
 {
+	const uint64_t generation = run->v.row.generation;
 	ck_err r;
 
+	if ((r = ck_anchor_note(run->p, &run->password, run->nonce,
+	    fail)) != CK_OK)
+		return r;
 	if ((r = transact(run, record_rows, fail)) == CK_OK)
 		run->v.row.state = CK_STATE_BROKER;
+	else
+		run->v.row.generation = generation;
 	return r;
 }
 
@@ -226,7 +251,8 @@ ck_restore_retire(struct ck_restore_run *run, struct ck_fail *fail)
 	run->shared = r == CK_OK;
 	/* Before the file goes, so that its absence is explained. */
 	if (!run->shared && run->password.p != NULL &&
-	    (r = ck_anchor_lift(run->p, &run->password, fail)) != CK_OK)
+	    (r = ck_anchor_lift(run->p, &run->password, run->nonce,
+	    fail)) != CK_OK)
 		return r;
 	r = run->shared ? drop_item(run, fail) : ck_dedicated_retire(run->p,
 	    run->v.dirfd, run->nonce, fail);
@@ -295,8 +321,9 @@ get_key(struct ck_restore_run *run, struct ck_fail *fail)
 
 	if (run->key.p != NULL)
 		return CK_OK;
-	if ((r = ck_dedicated_look_at(run->p, NULL, NULL, &run->key, &anchor,
-	    fail)) != CK_OK ||
+	ck_secret_wipe(&run->password);
+	if ((r = ck_dedicated_look_at(run->p, &run->password, NULL, &run->key,
+	    &anchor, fail)) != CK_OK ||
 	    (r = ck_records_begin(run->v.rec, fail)) != CK_OK)
 		return r;
 	r = ck_seal_check(run->p, run->v.rec, &run->key, &anchor, fail);
@@ -321,7 +348,11 @@ ck_restore_finish(struct ck_restore_run *run, struct ck_fail *fail)
 {
 	ck_err r;
 
-	r = run->shared ? get_key(run, fail) : clear_away(run, fail);
+	if (!run->shared)
+		r = clear_away(run, fail);
+	else if ((r = get_key(run, fail)) == CK_OK)
+		r = ck_anchor_write(run->p, run->v.rec, &run->password, 0,
+		    NULL, fail);
 	if (r != CK_OK || (r = ck_rules_write(run->p, run->v.dirfd,
 	    run->v.rec, fail)) != CK_OK)
 		return r;

@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include "base/io.h"
+#include "custody/advice.h"
 #include "custody/anchor.h"
+#include "custody/broker.h"
 #include "custody/preflight.h"
 #include "custody/seal.h"
 
@@ -50,15 +52,15 @@ can_rotate(const struct ck_view *v, const struct ck_place *p,
 		(void)ck_fail_set(fail, CK_NOSTORE, p->keychain,
 		    "does not hold %s: only a migrated credential is rotated",
 		    p->credential);
-		ck_fail_next(fail, "clankie-keys migrate");
+		ck_advise(fail, p, "{migrate}");
 		return CK_NOSTORE;
 	}
 	if (v->dedicated)
 		return CK_OK;
 	(void)ck_fail_set(fail, CK_NOSTORE, p->keychain,
 	    "the records say the credential is here, but the file is missing");
-	ck_fail_next(fail, "put it back from a backup; if it is lost for "
-	    "good: clankie-keys reset");
+	ck_advise(fail, p, "put it back from a backup; if it is lost for "
+	    "good: {reset}");
 	return CK_NOSTORE;
 }
 
@@ -67,19 +69,27 @@ static ck_err
 value_fits(const struct ck_place *p, const struct ck_secret *value,
     struct ck_fail *fail)
 {
+	ck_err r;
+
 	if (value == NULL && p->format != CK_FORMAT_OPERATOR_BEARER) {
 		(void)ck_fail_set(fail, CK_UNSUPPORTED, p->credential,
 		    "cannot be minted here: its new value comes from whoever "
 		    "issues it");
-		ck_fail_next(fail, "clankie-keys rotate %s --secret-fd N",
-		    p->credential);
+		ck_advise(fail, p, "{rotate}");
 		return CK_UNSUPPORTED;
 	}
-	if (value != NULL && ck_format_check(p->format, value) != CK_OK)
+	if (value == NULL)
+		return CK_OK;
+	if (ck_format_check(p->format, value) != CK_OK)
 		return ck_fail_set(fail, CK_USAGE, p->credential,
 		    "the given value does not have the form of this "
 		    "credential");
-	return CK_OK;
+	/* There is a way back for every value. */
+	if ((r = ck_broker_could_hold(p, value, fail)) == CK_UNSUPPORTED)
+		ck_fail_next(fail, "give it in the form that the broker "
+		    "holds, {\"type\":\"api\",\"key\":\"...\"}: restore has to "
+		    "be able to put it back");
+	return r;
 }
 
 /* The lock, and everything again under it. */
@@ -103,7 +113,7 @@ is_at(const struct ck_rotate_run *run, uint64_t generation,
 	    "is at generation %llu and not at %llu; nothing was written",
 	    (unsigned long long)run->v.row.generation,
 	    (unsigned long long)generation);
-	ck_fail_next(fail, "clankie-keys get gives the present value");
+	ck_advise(fail, run->p, "{get} gives the present value");
 	return CK_CHANGED;
 }
 
@@ -144,8 +154,8 @@ carry_out(struct ck_rotate_run *run, struct ck_fail *fail)
 	if ((r = ck_rotate_write(run, fail)) == CK_OK)
 		r = ck_rotate_finish(run, fail);
 	if (r != CK_OK && run->v.journal_open && fail != NULL)
-		ck_fail_next(fail, "clankie-keys rotate again settles what "
-		    "was begun; the credential can be read meanwhile");
+		ck_advise(fail, run->p, "{rotate} again settles what was "
+		    "begun; the credential can be read meanwhile");
 	return r;
 }
 

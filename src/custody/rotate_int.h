@@ -6,6 +6,10 @@
 #include "custody/rotate.h"
 #include "custody/view.h"
 
+/* The journal's steps: the value may be either one; the records tell of the
+ * new one, and the anchor has still to follow. */
+enum { CK_ROTATE_BEGUN = 0, CK_ROTATE_RECORDED = 1 };
+
 struct ck_rotate_run {
 	struct ck_place *p;
 	const struct ck_rotate_how *how;
@@ -18,6 +22,7 @@ struct ck_rotate_run {
 	char now_print[CK_FINGERPRINT_SIZE];
 	char next_print[CK_FINGERPRINT_SIZE];
 	char nonce[33];
+	bool landed;                     /* by an interrupted run */
 };
 
 /* Password, key and present value; CK_DAMAGED unless they fit the records. */
@@ -38,7 +43,8 @@ CK_MUST_USE ck_err ck_rotate_begin(struct ck_rotate_run *run,
 CK_MUST_USE ck_err ck_rotate_write(struct ck_rotate_run *run,
     struct ck_fail *fail);
 
-/* Read back from a fresh open, then generation and fingerprint together. */
+/* Read back from a fresh open, then generation and fingerprint together, the
+ * anchor for them, and the end of the journal row. */
 CK_MUST_USE ck_err ck_rotate_finish(struct ck_rotate_run *run,
     struct ck_fail *fail);
 

@@ -20,43 +20,92 @@ ck_rotate_read(struct ck_rotate_run *run, struct ck_fail *fail)
 	return ck_dedicated_print(&run->key, &run->now, run->now_print, fail);
 }
 
+/* Changes inside a transaction: all of them, or none. */
+typedef ck_err changes(struct ck_rotate_run *run, struct ck_fail *fail);
+
 static ck_err
-close_rows(struct ck_rotate_run *run, const struct ck_rec_credential *row,
-    const char *event, struct ck_fail *fail)
+transact(struct ck_rotate_run *run, changes *rows, struct ck_fail *fail)
 {
 	struct ck_records *rec = run->v.rec;
-	char detail[128];
 	ck_err r;
+
+	if ((r = ck_records_begin(rec, fail)) != CK_OK)
+		return r;
+	if ((r = rows(run, fail)) == CK_OK &&
+	    (r = ck_seal_write_key(rec, &run->key, fail)) == CK_OK)
+		return ck_records_commit(rec, fail);
+	ck_records_rollback(rec);
+	return r;
+}
+
+static ck_err
+tell(struct ck_rotate_run *run, const char *event, struct ck_fail *fail)
+{
+	const struct ck_rec_credential *row = &run->v.row;
+	char detail[128];
 
 	(void)snprintf(detail, sizeof(detail), "%s generation %llu",
 	    row->name, (unsigned long long)row->generation);
-	if ((r = ck_records_credential_put(rec, row, fail)) != CK_OK ||
-	    (r = ck_view_note_file(run->p, rec, fail)) != CK_OK ||
-	    (r = ck_records_journal_close(rec, run->nonce, fail)) != CK_OK ||
-	    (r = ck_records_event(rec, event, detail, fail)) != CK_OK)
-		return r;
-	return ck_seal_write_key(rec, &run->key, fail);
+	return ck_records_event(run->v.rec, event, detail, fail);
 }
 
-/* Close the journal at a generation, with its fingerprint. */
+/* What the keychain holds now, at the next generation. */
 static ck_err
-close_at(struct ck_rotate_run *run, uint64_t generation, const char *print,
-    const char *event, struct ck_fail *fail)
+record_rows(struct ck_rotate_run *run, struct ck_fail *fail)
 {
-	struct ck_rec_credential row = run->v.row;
+	struct ck_records *rec = run->v.rec;
 	ck_err r;
 
-	row.generation = generation;
-	memcpy(row.fingerprint, print, sizeof(row.fingerprint));
-	if ((r = ck_records_begin(run->v.rec, fail)) != CK_OK)
+	if ((r = ck_records_credential_put(rec, &run->v.row, fail)) != CK_OK ||
+	    (r = ck_view_note_file(run->p, rec, fail)) != CK_OK ||
+	    (r = ck_records_journal_step(rec, run->nonce, CK_ROTATE_RECORDED,
+	    fail)) != CK_OK)
 		return r;
-	if ((r = close_rows(run, &row, event, fail)) != CK_OK) {
-		ck_records_rollback(run->v.rec);
+	return tell(run, run->landed ? "rotate-resumed" : "rotated", fail);
+}
+
+static ck_err
+record(struct ck_rotate_run *run, const char *print, struct ck_fail *fail)
+{
+	const struct ck_rec_credential before = run->v.row;
+	struct ck_rec_credential *row = &run->v.row;
+	ck_err r;
+
+	row->generation++;
+	memcpy(row->fingerprint, print, sizeof(row->fingerprint));
+	if ((r = transact(run, record_rows, fail)) != CK_OK)
+		*row = before;
+	return r;
+}
+
+static ck_err
+close_rows(struct ck_rotate_run *run, struct ck_fail *fail)
+{
+	return ck_records_journal_close(run->v.rec, run->nonce, fail);
+}
+
+static ck_err
+undo_rows(struct ck_rotate_run *run, struct ck_fail *fail)
+{
+	ck_err r;
+
+	if ((r = ck_view_note_file(run->p, run->v.rec, fail)) != CK_OK ||
+	    (r = close_rows(run, fail)) != CK_OK)
 		return r;
-	}
-	if ((r = ck_records_commit(run->v.rec, fail)) != CK_OK)
+	return tell(run, "rotate-undone", fail);
+}
+
+/* The anchor for the records as they are; then nothing is excused any more,
+ * and the journal row ends in one way or the other. */
+static ck_err
+end_with(struct ck_rotate_run *run, changes *rows, struct ck_fail *fail)
+{
+	ck_err r;
+
+	if ((r = ck_anchor_write(run->p, run->v.rec, &run->password, 0, NULL,
+	    fail)) != CK_OK ||
+	    (r = transact(run, rows, fail)) != CK_OK)
 		return r;
-	run->v.row = row;
 	run->v.journal_open = false;
 	return CK_OK;
 }
@@ -66,26 +115,22 @@ ck_rotate_settle(struct ck_rotate_run *run, bool *ret_landed,
     struct ck_fail *fail)
 {
 	const struct ck_rec_journal *j = &run->v.journal;
-	bool landed = strcmp(run->now_print, run->v.row.fingerprint) != 0;
+	bool recorded = j->step >= CK_ROTATE_RECORDED;
 	ck_err r;
 
+	run->landed = recorded ||
+	    strcmp(run->now_print, run->v.row.fingerprint) != 0;
 	memcpy(run->nonce, j->nonce, sizeof(run->nonce));
 	if ((r = ck_dedicated_tidy(run->p, fail)) != CK_OK ||
 	    (r = ck_dedicated_prove(run->p, run->p->keychain, &run->password,
 	    &run->now, fail)) != CK_OK)
 		return r;
-	/* While the journal is open the anchor may be at either generation. */
-	if ((r = ck_anchor_write(run->p, run->v.rec, &run->password,
-	    landed ? 1 : 0, fail)) != CK_OK)
+	if (run->landed && !recorded &&
+	    (r = record(run, run->now_print, fail)) != CK_OK)
 		return r;
-	if (landed)
-		r = close_at(run, j->to_generation, run->now_print,
-		    "rotate-resumed", fail);
-	else
-		r = close_at(run, j->from_generation,
-		    run->v.row.fingerprint, "rotate-undone", fail);
-	if (r == CK_OK)
-		*ret_landed = landed;
+	if ((r = end_with(run, run->landed ? close_rows : undo_rows,
+	    fail)) == CK_OK)
+		*ret_landed = run->landed;
 	return r;
 }
 
@@ -101,6 +146,7 @@ begin_rows(struct ck_rotate_run *run, struct ck_fail *fail)
 	memcpy(j.operation, CK_ROTATE_OPERATION, sizeof(CK_ROTATE_OPERATION));
 	memcpy(j.nonce, run->nonce, sizeof(j.nonce));
 	memcpy(j.credential, run->p->credential, sizeof(j.credential));
+	j.step = CK_ROTATE_BEGUN;
 	j.from_generation = run->v.row.generation;
 	j.to_generation = j.from_generation + 1;
 	if ((r = ck_records_credential_get(rec, run->p->credential, &row,
@@ -109,11 +155,10 @@ begin_rows(struct ck_rotate_run *run, struct ck_fail *fail)
 	if (row.generation != j.from_generation)
 		return ck_fail_set(fail, CK_CHANGED, run->p->credential,
 		    "is at another generation meanwhile; nothing was written");
-	if ((r = ck_records_journal_open(rec, &j, fail)) != CK_OK ||
-	    (r = ck_records_setting_put(rec, CK_SEAL_NEXT_SETTING,
-	    run->next_print, fail)) != CK_OK)
+	if ((r = ck_records_journal_open(rec, &j, fail)) != CK_OK)
 		return r;
-	return ck_seal_write_key(rec, &run->key, fail);
+	return ck_records_setting_put(rec, CK_SEAL_NEXT_SETTING,
+	    run->next_print, fail);
 }
 
 ck_err
@@ -123,13 +168,10 @@ ck_rotate_begin(struct ck_rotate_run *run, struct ck_fail *fail)
 
 	if ((r = ck_view_nonce(run->nonce, fail)) != CK_OK ||
 	    (r = ck_dedicated_print(&run->key, &run->next, run->next_print,
-	    fail)) != CK_OK ||
-	    (r = ck_records_begin(run->v.rec, fail)) != CK_OK)
+	    fail)) != CK_OK)
 		return r;
-	if ((r = begin_rows(run, fail)) == CK_OK)
-		return ck_records_commit(run->v.rec, fail);
-	ck_records_rollback(run->v.rec);
-	return r;
+	run->landed = false;
+	return transact(run, begin_rows, fail);
 }
 
 /* The write failed: did it leave the keychain as it was? */
@@ -173,7 +215,8 @@ make_way(void *arg, struct ck_fail *fail)
 
 	if ((r = is_still_open(run, fail)) != CK_OK)
 		return r;
-	return ck_anchor_write(run->p, run->v.rec, &run->password, 1, fail);
+	return ck_anchor_write(run->p, run->v.rec, &run->password, 1,
+	    run->nonce, fail);
 }
 
 /* What cannot be taken back now, or is not known, stays open for the next
@@ -181,11 +224,8 @@ make_way(void *arg, struct ck_fail *fail)
 static void
 take_back(struct ck_rotate_run *run)
 {
-	if (is_unwritten(run) && is_still_open(run, NULL) == CK_OK &&
-	    ck_anchor_write(run->p, run->v.rec, &run->password, 0,
-	    NULL) == CK_OK)
-		(void)close_at(run, run->v.row.generation,
-		    run->v.row.fingerprint, "rotate-undone", NULL);
+	if (is_unwritten(run) && is_still_open(run, NULL) == CK_OK)
+		(void)!end_with(run, undo_rows, NULL);
 }
 
 ck_err
@@ -211,6 +251,7 @@ ck_rotate_finish(struct ck_rotate_run *run, struct ck_fail *fail)
 	if ((r = ck_dedicated_prove(run->p, run->p->keychain, &run->password,
 	    &run->next, fail)) != CK_OK)
 		return r;
-	return close_at(run, run->v.row.generation + 1, run->next_print,
-	    "rotated", fail);
+	if ((r = record(run, run->next_print, fail)) != CK_OK)
+		return r;
+	return end_with(run, close_rows, fail);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/io.h"
+#include "custody/advice.h"
 
 /* Largest rules file that is read back. */
 #define RULES_MAX ((size_t)4 << 20)
@@ -193,6 +194,6 @@ ck_rules_ready(const struct ck_place *p, int dirfd, struct ck_records *rec,
 	(void)ck_fail_set(fail, CK_NOENFORCE, p->mounts, plan ?
 	    "was made when one of the directories in it was another one" :
 	    "is not what the records give");
-	ck_fail_next(fail, "clankie-keys rules --write");
+	ck_advise(fail, p, "{rules --write}");
 	return CK_NOENFORCE;
 }

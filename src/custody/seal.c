@@ -8,6 +8,7 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 
+#include "custody/advice.h"
 #include "custody/broker.h"
 #include "custody/anchor.h"
 #include "custody/dedicated.h"
@@ -106,9 +107,8 @@ damaged(const struct ck_place *p, const char *why, struct ck_fail *fail)
 	if (ck_path_join(p->dir, CK_REC_FILE, file, NULL) != CK_OK)
 		memcpy(file, p->dir, sizeof(file));
 	(void)ck_fail_set(fail, CK_DAMAGED, file, "%s", why);
-	ck_fail_next(fail, "put %s back from a backup of this day; "
-	    "clankie-keys precedence verify shows what does not fit",
-	    CK_REC_FILE);
+	ck_advise(fail, p, "put %s back from a backup of this day, or see what "
+	    "{doctor --rebuild} would make", CK_REC_FILE);
 	return CK_DAMAGED;
 }
 
@@ -149,7 +149,8 @@ none_yet(const struct ck_place *p, struct ck_records *rec,
 	if (r == CK_OK && row.state == CK_STATE_MIGRATING && anchor != NULL &&
 	    anchor->signature[0] == '\0') {
 		r = ck_records_journal_get(rec, &j, fail);
-		if (r == CK_OK && strcmp(j.operation, "migrate") == 0 &&
+		if (r == CK_OK && ck_anchor_is_noted(anchor, &j) &&
+		    strcmp(j.operation, "migrate") == 0 &&
 		    strcmp(j.credential, p->credential) == 0)
 			return CK_OK;
 	}

@@ -15,6 +15,13 @@
 enum { CK_STATUS_OTHERS = 32 };
 
 struct ck_status {
+	/* CK_OK, or why the records could not be read with the places: what
+	 * they would tell is then left empty. */
+	ck_err view_err;
+	struct ck_fail view_fail;
+	bool nothing;                    /* the broker, which is in charge, is
+	                                  * known to hold no such credential */
+	bool rules_there;
 	bool custody;                    /* the directory exists */
 	bool records;
 	bool known;                      /* the credential has a row */
@@ -40,8 +47,9 @@ struct ck_status {
 	bool heap_locked;
 };
 
-/* Gather.  Fails only where the custody itself cannot be judged; everything
- * else becomes part of the answer. */
+/* Gather.  Fails only where the question is wrong: CK_USAGE for a name that the
+ * records do not know, CK_REFUSED for names or a broker that are not the
+ * recorded ones.  Everything else becomes part of the answer. */
 CK_MUST_USE ck_err ck_status(struct ck_place *p, struct ck_status *ret,
     struct ck_fail *fail);
 

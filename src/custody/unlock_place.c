@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The unlock password and its anchor; see unlock_place.h.  An item has the
- * text "PASSWORD", or "PASSWORD GENERATION SIGNATURE", of which the signature
- * may be missing.
+ * text "PASSWORD GENERATION SIGNATURE PRINT OPERATION", in which "-" stands
+ * for an empty field, or "PASSWORD" alone.
  */
 #include "custody/unlock_place.h"
 
@@ -17,7 +17,8 @@
 #include "store/login.h"
 #include "store/unlock.h"
 
-#define ITEM_MAX (CK_UNLOCK_PASSWORD_SIZE + 64)
+/* Behind the password: a number and three fields of hex digits. */
+#define TAIL_MAX 192
 
 static struct ck_login
 as_login(const struct ck_place *p)
@@ -70,35 +71,54 @@ file_read(const struct ck_place *p, struct ck_unlock *ret,
 	return r;
 }
 
-/* " GENERATION" or " GENERATION SIGNATURE" behind the password. */
+/* A field up to the next space or the end. */
+static bool
+parse_field(const char **text, char *ret, size_t size)
+{
+	const char *at = *text;
+	size_t n;
+
+	if (*at++ != ' ')
+		return false;
+	n = strcspn(at, " ");
+	*text = at + n;
+	if (n == 1 && *at == '-')
+		n = 0;
+	if (n >= size || strspn(at, "0123456789abcdef") < n ||
+	    (n == 0 && *at != '-'))
+		return false;
+	memcpy(ret, at, n);
+	ret[n] = '\0';
+	return true;
+}
+
+/* What stands behind the password, if anything. */
 static bool
 parse_anchor(const uint8_t *text, size_t n, struct ck_anchor *ret)
 {
-	struct ck_anchor a = { 0, "" };
-	char copy[64];
+	struct ck_anchor a = CK_ANCHOR_INIT;
+	char copy[TAIL_MAX];
+	const char *at;
 	char *rest;
-	size_t len;
 
 	if (n == 0) {
 		*ret = a;
 		return true;
 	}
-	if (n >= sizeof(copy) || text[0] != ' ' || text[1] < '0' ||
-	    text[1] > '9')
+	if (n < 2 || n >= sizeof(copy) || text[0] != ' ' || text[1] < '0' ||
+	    text[1] > '9' || memchr(text, 0, n) != NULL)
 		return false;
 	memcpy(copy, text + 1, n - 1);
 	copy[n - 1] = '\0';
 	errno = 0;
 	a.generation = strtoumax(copy, &rest, 10);
-	if (errno != 0 || strlen(copy) != n - 1)
+	at = rest;
+	if (errno != 0 ||
+	    !parse_field(&at, a.signature, sizeof(a.signature)) ||
+	    !parse_field(&at, a.print, sizeof(a.print)) ||
+	    !parse_field(&at, a.operation, sizeof(a.operation)) ||
+	    *at != '\0')
 		return false;
-	if (*rest == ' ')
-		rest++;
-	len = strlen(rest);
-	if ((len != 0 && len != sizeof(a.signature) - 1) ||
-	    strspn(rest, "0123456789abcdef") != len)
-		return false;
-	memcpy(a.signature, rest, len + 1);
 	*ret = a;
 	return true;
 }
@@ -133,23 +153,56 @@ item_read(const struct ck_place *p, struct ck_secret *ret_text,
 	return r;
 }
 
+static const char *
+field(const char *text)
+{
+	return text[0] != '\0' ? text : "-";
+}
+
 static ck_err
 item_text(const struct ck_secret *password, const struct ck_anchor *a,
     struct ck_secret *ret)
 {
-	char tail[ITEM_MAX - CK_UNLOCK_PASSWORD_SIZE];
-	int n = 0;
+	char tail[TAIL_MAX];
+	int n;
 	ck_err r;
 
-	if (a->generation != 0 || a->signature[0] != '\0')
-		n = snprintf(tail, sizeof(tail), " %" PRIu64 "%s%s",
-		    a->generation, a->signature[0] != '\0' ? " " : "",
-		    a->signature);
+	n = snprintf(tail, sizeof(tail), " %" PRIu64 " %s %s %s",
+	    a->generation, field(a->signature), field(a->print),
+	    field(a->operation));
+	if (n < 0 || (size_t)n >= sizeof(tail))
+		return CK_INTERNAL;
 	if ((r = ck_secret_alloc(password->n + (size_t)n, ret)) != CK_OK)
 		return r;
 	memcpy(ret->p, password->p, password->n);
 	memcpy(ret->p + password->n, tail, (size_t)n);
 	return CK_OK;
+}
+
+/* The anchor of unlock.json, whose fields may be longer. */
+static bool
+file_anchor(const struct ck_unlock *u, struct ck_anchor *ret)
+{
+	struct ck_anchor a = CK_ANCHOR_INIT;
+
+	if (strlen(u->signature) >= sizeof(a.signature))
+		return false;
+	a.generation = u->generation;
+	memcpy(a.signature, u->signature, strlen(u->signature) + 1);
+	memcpy(a.print, u->print, sizeof(a.print));
+	memcpy(a.operation, u->operation, sizeof(a.operation));
+	*ret = a;
+	return true;
+}
+
+static void
+set_file_anchor(struct ck_unlock *u, const struct ck_anchor *a)
+{
+	u->generation = a->generation;
+	memset(u->signature, 0, sizeof(u->signature));
+	memcpy(u->signature, a->signature, sizeof(a->signature));
+	memcpy(u->print, a->print, sizeof(u->print));
+	memcpy(u->operation, a->operation, sizeof(u->operation));
 }
 
 ck_err
@@ -158,17 +211,13 @@ ck_unlock_place_read(const struct ck_place *p, struct ck_secret *ret_password,
 {
 	struct ck_unlock u = CK_UNLOCK_INIT;
 	struct ck_secret text = CK_SECRET_INIT;
-	struct ck_anchor a = { 0, "" };
+	struct ck_anchor a = CK_ANCHOR_INIT;
 	ck_err r;
 
 	if (is_keychain(p)) {
 		r = item_read(p, &text, &a, fail);
 	} else if ((r = file_read(p, &u, fail)) == CK_OK) {
-		a.generation = u.generation;
-		if (strlen(u.signature) < sizeof(a.signature))
-			memcpy(a.signature, u.signature,
-			    strlen(u.signature) + 1);
-		else
+		if (!file_anchor(&u, &a))
 			r = ck_fail_set(fail, CK_DAMAGED, p->unlock,
 			    "notes a signature that is too long");
 		ck_secret_move(&text, &u.password);
@@ -216,6 +265,15 @@ ck_unlock_place_exists(const struct ck_place *p, bool *ret,
 	return CK_OK;
 }
 
+static bool
+same_anchor(const struct ck_anchor *a, const struct ck_anchor *b)
+{
+	return a->generation == b->generation &&
+	    strcmp(a->signature, b->signature) == 0 &&
+	    strcmp(a->print, b->print) == 0 &&
+	    strcmp(a->operation, b->operation) == 0;
+}
+
 /* What is stored there must come back. */
 static ck_err
 proved(const struct ck_place *p, const struct ck_secret *password,
@@ -227,9 +285,7 @@ proved(const struct ck_place *p, const struct ck_secret *password,
 
 	if ((r = ck_unlock_place_read(p, &back, &a, fail)) != CK_OK)
 		return r;
-	if (!ck_secret_equal(&back, password) ||
-	    a.generation != anchor->generation ||
-	    strcmp(a.signature, anchor->signature) != 0)
+	if (!ck_secret_equal(&back, password) || !same_anchor(&a, anchor))
 		r = ck_fail_set(fail, CK_IO, where(p),
 		    "gives the unlock password back changed");
 	ck_secret_wipe(&back);
@@ -238,13 +294,14 @@ proved(const struct ck_place *p, const struct ck_secret *password,
 
 ck_err
 ck_unlock_place_put(const struct ck_place *p,
-    const struct ck_secret *password, struct ck_fail *fail)
+    const struct ck_secret *password, const char *operation,
+    struct ck_fail *fail)
 {
-	const struct ck_anchor none = { 0, "" };
+	struct ck_anchor anchor = CK_ANCHOR_INIT;
 	struct ck_login login = as_login(p);
-	struct ck_login_item item = { CK_OWN_SERVICE, CK_UNLOCK_ACCOUNT,
-	    "clankie-keys unlock password", password };
-	struct ck_secret back = CK_SECRET_INIT;
+	struct ck_secret back = CK_SECRET_INIT, text = CK_SECRET_INIT;
+	const struct ck_login_item item = { CK_OWN_SERVICE, CK_UNLOCK_ACCOUNT,
+	    "clankie-keys unlock password", &text };
 	struct ck_unlock u = CK_UNLOCK_INIT;
 	ck_err r;
 
@@ -257,14 +314,20 @@ ck_unlock_place_put(const struct ck_place *p,
 	}
 	if (r != CK_NOSTORE)
 		return r;
+	(void)snprintf(anchor.operation, sizeof(anchor.operation), "%s",
+	    operation);
 	if (is_keychain(p)) {
+		if ((r = item_text(password, &anchor, &text)) != CK_OK)
+			return ck_fail_set(fail, r, NULL, "no secure memory");
 		r = ck_login_add(&login, &item, fail);
+		ck_secret_wipe(&text);
 	} else {
 		u.password = *password;   /* borrowed for the call */
 		memcpy(u.keychain, p->keychain, sizeof(u.keychain));
+		set_file_anchor(&u, &anchor);
 		r = ck_unlock_put(p->unlock, &u, fail);
 	}
-	return r == CK_OK ? proved(p, password, &none, fail) : r;
+	return r == CK_OK ? proved(p, password, &anchor, fail) : r;
 }
 
 static ck_err
@@ -325,9 +388,7 @@ file_swap(const struct ck_place *p, const struct ck_secret *now,
 		ck_secret_wipe(&u.pending_password);
 		memset(u.pending_keychain, 0, sizeof(u.pending_keychain));
 	}
-	u.generation = anchor->generation;
-	memset(u.signature, 0, sizeof(u.signature));
-	memcpy(u.signature, anchor->signature, sizeof(anchor->signature));
+	set_file_anchor(&u, anchor);
 	r = ck_unlock_put(p->unlock, &u, fail);
 out:
 	ck_unlock_wipe(&u);

@@ -21,7 +21,15 @@ struct ck_anchor {
 	/* Of the keychain that has its final name, in hex; "" as long as none
 	 * has, or when it is about to go. */
 	char signature[33];
+	/* What the records say that the keychain holds, in hex: see
+	 * ck_anchor_print(). "" is an anchor of a keychain not in place. */
+	char print[65];
+	/* The nonce of the operation that may have changed records, keychain
+	 * and anchor on one side only; "" when they have to fit. */
+	char operation[33];
 };
+
+#define CK_ANCHOR_INIT { 0, "", "", "" }
 
 /* CK_NOSTORE when there is none, CK_REFUSED when it belongs to another
  * keychain. */
@@ -34,10 +42,11 @@ CK_MUST_USE ck_err ck_unlock_place_read(const struct ck_place *p,
 /* Is there an unlock password, for whichever keychain?  Needs no password. */
 CK_MUST_USE ck_err ck_unlock_place_exists(const struct ck_place *p,
     bool *ret, struct ck_fail *fail);
-/* Store and read back, with an empty anchor.  CK_REFUSED when another one is
- * there. */
+/* Store and read back, with an anchor that has nothing but the nonce of the
+ * operation under way.  CK_REFUSED when another one is there. */
 CK_MUST_USE ck_err ck_unlock_place_put(const struct ck_place *p,
-    const struct ck_secret *password, struct ck_fail *fail);
+    const struct ck_secret *password, const char *operation,
+    struct ck_fail *fail);
 /* Put another anchor beside it, in one replacement.  CK_CHANGED: the password
  * there is not the given one. */
 CK_MUST_USE ck_err ck_unlock_place_anchor(const struct ck_place *p,

@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/io.h"
+#include "custody/advice.h"
 #include "custody/joined.h"
 
 /* How often other processes may die between two looks of ours. */
@@ -21,10 +22,8 @@ take_names(struct ck_place *p, const struct ck_rec_credential *row,
     struct ck_fail *fail)
 {
 	enum ck_format format;
-	bool said = strcmp(p->service, CK_OPERATOR_SERVICE) != 0 ||
-	    strcmp(p->account, CK_OPERATOR_ACCOUNT) != 0;
 
-	if (said && (strcmp(p->service, row->service) != 0 ||
+	if (p->names_said && (strcmp(p->service, row->service) != 0 ||
 	    strcmp(p->account, row->account) != 0))
 		return ck_fail_set(fail, CK_REFUSED, p->dir,
 		    "the records know the credential %s as %s / %s",
@@ -36,6 +35,7 @@ take_names(struct ck_place *p, const struct ck_rec_credential *row,
 		    row->name);
 	memcpy(p->service, row->service, sizeof(p->service));
 	memcpy(p->account, row->account, sizeof(p->account));
+	p->names_said = true;
 	p->format = format;
 	return CK_OK;
 }
@@ -162,7 +162,8 @@ view_once(struct ck_place *p, enum ck_rec_how how, bool lost,
 		(void)ck_fail_set(fail, r, p->dir,
 		    "the records (%s) are missing beside the dedicated "
 		    "keychain", CK_REC_FILE);
-		ck_fail_next(fail, "put %s back from a backup", CK_REC_FILE);
+		ck_advise(fail, p, "put %s back from a backup, or see what "
+		    "{doctor --rebuild} would make", CK_REC_FILE);
 	}
 	if (r == CK_OK)
 		r = read_records(p, &v, fail);
@@ -311,13 +312,13 @@ ck_view_unhindered(const struct ck_view *v, const struct ck_place *p,
     const char *operation, struct ck_fail *fail)
 {
 	const struct ck_rec_journal *j = &v->journal;
-	char command[CK_VIEW_COMMAND_SIZE];
+	char command[CK_ADVICE_SIZE];
 	bool whole = j->credential[0] == '\0';
 
 	if (!v->journal_open || (strcmp(j->operation, operation) == 0 &&
 	    (whole || strcmp(j->credential, p->credential) == 0)))
 		return CK_OK;
-	ck_view_command(j, command);
+	ck_advice_finish(p, j, command);
 	(void)ck_fail_set(fail, CK_BUSY, p->dir,
 	    "an earlier %s%s%s was not finished", j->operation,
 	    whole ? "" : " of ", j->credential);

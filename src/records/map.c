@@ -124,7 +124,8 @@ next_step(ck_err code, struct ck_fail *fail)
 {
 	switch (code) {
 	case CK_DAMAGED:
-		ck_fail_next(fail, "put " CK_REC_FILE " back from a backup");
+		ck_fail_next(fail, "put " CK_REC_FILE " back from a backup; clankie-keys "
+		    "doctor says what else mends it");
 		break;
 	case CK_BUSY:
 		ck_fail_next(fail, "wait for the other clankie-keys to end, "

@@ -279,6 +279,48 @@ out:
 	return r;
 }
 
+static ck_err
+is_object(const char *path, const char *provider,
+    const struct ck_secret *value, struct ck_fail *fail)
+{
+	struct ck_span text = CK_SPAN_NONE;
+
+	if (ck_json_check(span(value), &text) == CK_OK && text.p[0] == '{')
+		return CK_OK;
+	return ck_fail_set(fail, CK_UNSUPPORTED, path,
+	    "holds JSON objects only, and the value of %s is none", provider);
+}
+
+/* jansson is the judge: it is what the proof of an edit is made with. */
+static ck_err
+unprovable(ck_err r, const char *path, const char *provider,
+    struct ck_fail *fail)
+{
+	return r != CK_USAGE ? r : ck_fail_set(fail, CK_UNSUPPORTED, path,
+	    "takes only JSON that can be proved unchanged after an edit, and "
+	    "the value of %s has some that cannot", provider);
+}
+
+ck_err
+ck_broker_file_could_hold(const char *path, const char *provider,
+    const struct ck_secret *value, struct ck_fail *fail)
+{
+	struct ck_secret empty = CK_SECRET_INIT, edited = CK_SECRET_INIT;
+	char key[CK_PROVIDER_SIZE];
+	ck_err r;
+
+	if ((r = is_object(path, provider, value, fail)) != CK_OK ||
+	    (r = ck_broker_provider(provider, key, fail)) != CK_OK)
+		return r;
+	if ((r = ck_secret_copy("{}\n", 3, &empty)) != CK_OK)
+		return ck_fail_set(fail, r, path, "secure memory is full");
+	r = unprovable(ck_json_put_member(&empty, key, value, path, &edited,
+	    fail), path, provider, fail);
+	ck_secret_wipe(&edited);
+	ck_secret_wipe(&empty);
+	return r;
+}
+
 ck_err
 ck_broker_file_puttable(const char *path, const char *provider,
     const struct ck_secret *value, struct ck_fail *fail)
@@ -286,20 +328,16 @@ ck_broker_file_puttable(const char *path, const char *provider,
 	struct ck_broker_text b = CK_BROKER_TEXT_INIT(path);
 	struct ck_secret edited = CK_SECRET_INIT;
 	char key[CK_PROVIDER_SIZE];
-	struct ck_span text = CK_SPAN_NONE;
 	bool there = false;
 	ck_err r;
 
-	if (ck_json_check(span(value), &text) != CK_OK || text.p[0] != '{')
-		return ck_fail_set(fail, CK_UNSUPPORTED, path,
-		    "holds JSON objects only, and the value of %s is none",
-		    provider);
-	if ((r = ck_broker_provider(provider, key, fail)) == CK_OK &&
+	if ((r = is_object(path, provider, value, fail)) == CK_OK &&
+	    (r = ck_broker_provider(provider, key, fail)) == CK_OK &&
 	    (r = ck_broker_text_open(&b, fail)) == CK_OK &&
 	    (r = may_put(&b, key, value, NULL, &there, fail)) == CK_OK &&
 	    !there)
-		r = ck_json_put_member(&b.text, key, value, path, &edited,
-		    fail);
+		r = unprovable(ck_json_put_member(&b.text, key, value, path,
+		    &edited, fail), path, provider, fail);
 	ck_secret_wipe(&edited);
 	ck_broker_text_close(&b);
 	return r;

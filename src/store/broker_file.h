@@ -103,6 +103,15 @@ CK_MUST_USE ck_err ck_broker_file_put(const char *path, const char *provider,
     struct ck_broker_lock *lock, struct ck_fail *fail);
 
 /*
+ * Could any file broker hold the value and give it back, meaning the same?
+ * CK_UNSUPPORTED: it is no JSON object, or has JSON that cannot be proved
+ * unchanged after an edit.  No file is looked at; path is for the message.
+ */
+CK_MUST_USE ck_err ck_broker_file_could_hold(const char *path,
+    const char *provider, const struct ck_secret *value,
+    struct ck_fail *fail);
+
+/*
  * Would ck_broker_file_put(), with expected NULL, be able to write the value?
  * Nothing is locked or written.  CK_UNSUPPORTED: the value is no JSON object,
  * or the file has JSON that cannot be proved unchanged after an edit.

@@ -64,7 +64,9 @@ is_good(const struct ck_unlock *u)
 {
 	if (!is_password(&u->password) || u->keychain[0] != '/')
 		return false;
-	if (!is_hex((const uint8_t *)u->signature, strlen(u->signature)))
+	if (!is_hex((const uint8_t *)u->signature, strlen(u->signature)) ||
+	    !is_hex((const uint8_t *)u->print, strlen(u->print)) ||
+	    !is_hex((const uint8_t *)u->operation, strlen(u->operation)))
 		return false;
 	if (u->pending_password.p == NULL)
 		return u->pending_keychain[0] == '\0';
@@ -106,15 +108,19 @@ write_text(const struct ck_unlock *u, struct ck_secret *ret)
 {
 	struct ck_secret path = CK_SECRET_INIT, pending = CK_SECRET_INIT;
 	struct ck_span piece[PIECES] = { { NULL, 0 } };
-	char middle[128];
+	char middle[320];
 	size_t n = 0;
 	ck_err r;
 
 	if ((r = ck_json_encode(CK_SPAN_TEXT(u->keychain), &path)) != CK_OK)
 		goto out;
 	(void)snprintf(middle, sizeof(middle),
-	    "\",\"generation\":%" PRIu64 ",\"signature\":\"%s\"",
-	    u->generation, u->signature);
+	    "\",\"generation\":%" PRIu64 ",\"signature\":\"%s\"%s%s%s%s%s%s",
+	    u->generation, u->signature,
+	    u->print[0] == '\0' ? "" : ",\"print\":\"", u->print,
+	    u->print[0] == '\0' ? "" : "\"",
+	    u->operation[0] == '\0' ? "" : ",\"operation\":\"", u->operation,
+	    u->operation[0] == '\0' ? "" : "\"");
 	piece[n++] = CK_SPAN_TEXT("{\"version\":1,\"keychain\":");
 	piece[n++] = span(&path);
 	piece[n++] = CK_SPAN_TEXT(",\"password\":\"");
@@ -272,20 +278,36 @@ take_number(const struct ck_json_object *o, const char *key, uint64_t *ret)
 	return CK_OK;
 }
 
+/* Up to size - 1 hex digits. */
 static ck_err
-take_signature(const struct ck_json_object *o, char ret[65])
+take_hex(const struct ck_json_member *m, char *ret, size_t size)
 {
-	const struct ck_json_member *m = ck_json_member(o, "signature");
 	size_t n;
 
 	if (m == NULL || m->value.p[0] != '"')
 		return CK_DAMAGED;
 	n = m->value.n - 2;
-	if (n > 64 || !is_hex(m->value.p + 1, n))
+	if (n >= size || !is_hex(m->value.p + 1, n))
 		return CK_DAMAGED;
 	memcpy(ret, m->value.p + 1, n);
 	ret[n] = '\0';
 	return CK_OK;
+}
+
+/* A member that is not written when it would be empty. */
+static ck_err
+take_some(const struct ck_json_object *o, const char *key, char *ret,
+    size_t size, size_t *known)
+{
+	const struct ck_json_member *m = ck_json_member(o, key);
+	ck_err r;
+
+	if (m == NULL)
+		return CK_OK;
+	(*known)++;
+	if ((r = take_hex(m, ret, size)) != CK_OK)
+		return r;
+	return ret[0] == '\0' ? CK_DAMAGED : CK_OK;
 }
 
 static ck_err
@@ -325,7 +347,12 @@ take_all(const struct ck_json_object *o, struct ck_unlock *u)
 		return r;
 	if ((r = take_number(o, "generation", &u->generation)) != CK_OK)
 		return r;
-	if ((r = take_signature(o, u->signature)) != CK_OK)
+	if ((r = take_hex(ck_json_member(o, "signature"), u->signature,
+	    sizeof(u->signature))) != CK_OK ||
+	    (r = take_some(o, "print", u->print, sizeof(u->print),
+	    &known)) != CK_OK ||
+	    (r = take_some(o, "operation", u->operation, sizeof(u->operation),
+	    &known)) != CK_OK)
 		return r;
 	if ((r = take_pending(o, u)) != CK_OK)
 		return r;

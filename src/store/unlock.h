@@ -4,8 +4,10 @@
  * unlock.json, 0600, in a 0700 directory of its own.
  *
  *   {"version":1,"keychain":PATH,"password":64 HEX,"generation":N,
- *    "signature":HEX,"pending":{"keychain":PATH,"password":64 HEX}}
+ *    "signature":HEX,"print":64 HEX,"operation":32 HEX,
+ *    "pending":{"keychain":PATH,"password":64 HEX}}
  *
+ * "print" and "operation" are left out where they are empty.
  * "pending" is there only while the keychain is being replaced: the new
  * file's password, stored before the new file takes the old one's place.
  */
@@ -25,6 +27,8 @@ struct ck_unlock {
 	char keychain[CK_PATH_MAX];          /* canonical path */
 	uint64_t generation;
 	char signature[65];                  /* lower-case hex; may be "" */
+	char print[65];                      /* the same */
+	char operation[33];                  /* the same */
 	/* Both empty when nothing is pending. */
 	struct ck_secret pending_password;
 	char pending_keychain[CK_PATH_MAX];

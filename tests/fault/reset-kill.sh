@@ -12,6 +12,7 @@
 . "$(dirname "$0")/../lib/inject.sh"
 
 i_need
+second=
 
 why() {
 	echo "$*" >>"$T_NOTE"
@@ -37,6 +38,8 @@ stopped() {
 	11 | 13 | 16 | 23) [ ! -s "$T_TMP/got" ] || why 'an error and a value' ;;
 	*) why "get ended with $got: $(cat "$T_TMP/got.err")" ;;
 	esac
+	[ -z "$second" ] || ! ck get "$second" >"$T_TMP/got" 2>&1 ||
+	    why "$second has a value"
 	"$CK" status --json >"$T_TMP/stopped.status" || why 'no status'
 	generation=$(field generation "$T_TMP/stopped.status")
 	case $generation:$got in
@@ -76,6 +79,11 @@ finished() {
 	ck get >"$T_TMP/got" 2>"$T_TMP/got.err" ||
 	    why "get at last: $(cat "$T_TMP/got.err")"
 	! cmp -s "$T_TMP/got" "$BEARER" || why 'the lost bearer is back'
+	[ -z "$second" ] || {
+		second_is=0
+		ck get "$second" >"$T_TMP/second" 2>&1 || second_is=$?
+		[ "$second_is" -eq 10 ] || why "$second ends with $second_is"
+	}
 	[ ! -e "$T_TMP/installed" ] ||
 	    cmp -s "$T_TMP/installed" "$T_TMP/got" ||
 	    why 'a second bearer was made'
@@ -169,11 +177,17 @@ no_strays() {
 	c_strays
 }
 
+# Beside another credential, which goes back to the broker without a value: at
+# no moment it has one.
 t_case 'password lost'
 with_file
+"$CK" migrate last --service other.service --account last --quiet >"$T_TMP/null"
+cp "$BROKER" "$T_TMP/broker.rest"
 rm "$UNLOCK"
+second=last
 dirs=1
 sweeps 23 3
+second=
 
 t_case 'keychain lost'
 with_file

@@ -107,7 +107,7 @@ login-moved flapping     0:15    0:15 0:15 0:15   0:15   0:15  0:21 0:21   0:21 
 login-moved full            0       0    0    0      0      0     0    0      0      0    0      0     0     0
 login-moved read-only       0       0    0    0      0      0     0    0      0      0    0      0     0     0
 dedicated   absent         13      13   13   13     13     13    21   21     21      0    0     13     0     0
-dedicated   missing        13      13   13   13     13     13    21   21     21     13   13     13    13    13
+dedicated   missing        13      13   13   13     13     13    21   21     21      0   13     13    13    13
 dedicated   locked         11      11   11   11     11     11    21   21     21      0    0     11     0     0
 dedicated   denied         12      12   12   12     12     12    21   21     21      0    0     12     0     0
 dedicated   damaged        13      13   13   13     13     13    21   21     21      0    0     13     0     0
@@ -117,13 +117,13 @@ dedicated   fifo           19      19   19   19     19     19    21   21     21 
 dedicated   flapping     0:15    0:15 0:15 0:15   0:15   0:15  0:21 0:21   0:21      0    0   0:15     0     0
 dedicated   full            0       0    0    0      0     17     0    0      0      0    0      0     0     0
 dedicated   read-only       0       0    0    0      0     18     0    0      0      0    0      0     0     0
-records     missing        23      23   23   23     23     23    21   21     21     23   23     23    23    23
-records     denied         12      12   12   12     12     12    21   21     21     12   12     12    12    12
-records     damaged        13      13   13   13     13     13    21   21     21     13   13     13    13    13
+records     missing        23      23   23   23     23     23    21   21     21      0   23     23    23    23
+records     denied         12      12   12   12     12     12    21   21     21      0   12     12    12    12
+records     damaged        13      13   13   13     13     13    21   21     21      0   13     13    13    13
 records     slow            0       0    0    0      0      0     0 0:21      0      0    0      0     0     0
-records     busy           16      16   16   16     16     16    21   21     21     16   16     16    16    16
-records     fifo           19      19   19   19     19     19    21   21     21     19   19     19    19    19
-records     flapping     0:15    0:15 0:15 0:15   0:15   0:15  0:21 0:21   0:21   0:15 0:15   0:15  0:15  0:15
+records     busy           16      16   16   16     16     16    21   21     21      0   16     16    16    16
+records     fifo           19      19   19   19     19     19    21   21     21      0   19     19    19    19
+records     flapping     0:15    0:15 0:15 0:15   0:15   0:15  0:21 0:21   0:21      0 0:15   0:15  0:15  0:15
 records     full            0       0    0    0      0     17     0    0     21      0    0      0     0     0
 records     read-only       0       0    0    0      0     18     0    0     21      0    0      0     0     0
 

@@ -111,8 +111,9 @@ for name in custody.db-journal custody.db-wal; do
 	mkfifo -m 0600 "$KEYS/$name"
 	T_LIMIT=3
 	expect_no_answer 19
-	run "$CK" status
-	expect_status 19
+	run "$CK" status --json
+	expect_json ok false
+	expect_json records refused
 	T_LIMIT=20
 done
 

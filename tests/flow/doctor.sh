@@ -71,7 +71,11 @@ t_case 'in order'
 run "$CK" check --repair
 d_doctor
 expect_status 0
-expect_out_has 'decide: leave menu-bar out of use'
+expect_out_has '4 readers and writers'
+expect_out_has ' menu-bar '
+expect_out_has 'precedence honours PRINCIPAL yes'
+d_doctor --verbose
+expect_out_has 'menu-bar: does not ask the records'
 t_case 'words'
 for words in 'a b' --nonsense --repair '--broker x'; do
 	# shellcheck disable=SC2086  # words

@@ -193,3 +193,63 @@ wait
 expect 'there were readers' test -s "$T_TMP/reads"
 refute 'each of them got the bearer' test -s "$T_TMP/unseen"
 [ ! -s "$T_TMP/unseen" ] || sed 's/^/# /' "$T_TMP/unseen"
+
+t_case 'options that come after the move'
+c_home
+c_broker
+mkdir "$T_HOME/one" "$T_HOME/two"
+run "$CK" migrate --checkout "$T_HOME/two" --quiet
+expect_status 0
+printf "TOKEN='%s'\n" "$("$CK" get --key)" >"$T_HOME/one/.env.local"
+snapshot "$T_HOME"
+run "$CK" migrate --checkout "$T_HOME/one" --dry-run
+expect_status 0
+expect_out_has '1 would be added to the rules'
+run "$CK" migrate --rotate --dry-run
+expect_status 0
+run "$CK" migrate --checkout "$T_HOME/two" --json
+expect_json checkouts_added 0
+run "$CK" migrate --checkout "$T_HOME/two"
+expect_out_has '1 in the rules already'
+run "$CK" migrate --account last
+expect_status 19
+run env CLANKIE_WORKER_PANE=1 "$CK" migrate --checkout "$T_HOME/one"
+expect_status 19
+expect_unchanged 'nothing was changed'
+run "$CK" check
+expect_status 0
+run "$CK" migrate --checkout "$T_HOME/one" --json
+expect_status 0
+expect_json outcome already
+expect_json checkouts_added 1
+for file in worker.sb worker.mounts; do
+	expect "$file has it" grep -qF "$T_HOME/one" "$KEYS/$file"
+done
+run "$CK" check
+expect_status 21
+expect_out_has second-bearer-dotenv
+run "$CK" precedence verify
+expect_status 0
+run "$CK" get
+expect_out_is "$BEARER"
+run "$CK" precedence explain launcher --json
+expect_json precedence.0.honours unknown
+run "$CK" migrate --service-honours-precedence
+expect_status 0
+expect_out_has '8 of the service'
+run "$CK" precedence explain launcher --json
+expect_json precedence.0.honours yes
+rm "$T_HOME/one/.env.local"
+if t_find_tool sqlite3; then
+	sqlite3 "$KEYS/custody.db" "DELETE FROM protected WHERE why = 'settings'"
+	mkdir "$T_HOME/three"
+	snapshot "$T_HOME"
+	run "$CK" migrate --checkout "$T_HOME/three"
+	expect_status 13
+	run "$CK" precedence honours tui no
+	expect_status 13
+	expect_err_has 'doctor --rebuild'
+	expect_unchanged 'edited records are not sealed again'
+else
+	skip 'edited records' 'no sqlite3 here'
+fi

@@ -153,8 +153,11 @@ t_case 'locked: wrong password'
 cp "$PW" "$T_TMP/right"
 cp "$T_TMP/some.password" "$PW"
 refused_login 11 "$LOGIN"
-: >"$PW"
+echo >"$PW"
 refused_login 11 "$LOGIN"
+t_case 'no password behind the descriptor'
+: >"$PW"
+refused_login 2 'descriptor 3'
 
 t_case 'unreadable'
 if [ "$(id -u)" -ne 0 ]; then
@@ -190,7 +193,7 @@ fi
 # What is no keychain, under the login keychain's name.
 odd() { # name; makes $LOGIN
 	c_home
-	: >"$PW"
+	echo >"$PW"
 	(umask 077 && mkdir -p "$(dirname "$LOGIN")")
 	t_case "login keychain: $1"
 }

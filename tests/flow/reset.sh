@@ -316,16 +316,3 @@ run "$CK" reset --confirm --login-password-fd 3 3<"$PW"
 expect_status 22
 expect_err_has "$LOGIN"
 expect_unchanged 'a bearer in the broker: nothing changed'
-
-t_case 'a credential of another kind'
-c_home
-c_login_new
-printf 'opaque-%s' "$$" >"$T_TMP/api"
-c_add example.service api "$T_TMP/api"
-migrate_login api --service example.service --account api
-expect_status 0
-rm "$DEDICATED"
-snapshot -d "$T_HOME"
-run "$CK" reset --confirm api --login-password-fd 3 3<"$PW"
-expect_status 14
-expect_unchanged 'nothing changed'

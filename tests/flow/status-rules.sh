@@ -146,7 +146,9 @@ expect 'the text of --json is that of the file' \
     test "$(cat "$T_TMP/text")" = "$(cat "$T_TMP/want.text")"
 run "$CK" rules --write
 expect_status 0
-expect_out_is "$KEYS/worker.sb"
+expect_out_has "written      $KEYS/worker.sb"
+expect_out_has "$KEYS/worker.mounts"
+expect 'and nothing else' test "$(wc -l <"$T_OUT")" -eq 2
 expect_unchanged 'rules that are right are not written again'
 
 t_case 'no broker and no password is asked'

@@ -112,7 +112,7 @@ pending_password_follows_the_old_one(void **state)
 {
 	struct fixture *fx = *state;
 
-	HELP_OK(ck_unlock_place_put(&fx->p, &fx->old, &fail));
+	HELP_OK(ck_unlock_place_put(&fx->p, &fx->old, "", &fail));
 	assert_stored(fx, &fx->old, NULL);
 	HELP_OK(ck_pending_put(&fx->p, &fx->new, &fail));
 	HELP_OK(ck_pending_put(&fx->p, &fx->new, &fail));
@@ -128,7 +128,7 @@ dropped_password_leaves_the_old_one(void **state)
 {
 	struct fixture *fx = *state;
 
-	HELP_OK(ck_unlock_place_put(&fx->p, &fx->old, &fail));
+	HELP_OK(ck_unlock_place_put(&fx->p, &fx->old, "", &fail));
 	HELP_OK(ck_pending_drop(&fx->p, &fail));
 	HELP_OK(ck_pending_put(&fx->p, &fx->new, &fail));
 	HELP_OK(ck_pending_drop(&fx->p, &fail));
@@ -140,7 +140,7 @@ second_pending_password_is_refused(void **state)
 {
 	struct fixture *fx = *state;
 
-	HELP_OK(ck_unlock_place_put(&fx->p, &fx->old, &fail));
+	HELP_OK(ck_unlock_place_put(&fx->p, &fx->old, "", &fail));
 	HELP_OK(ck_pending_put(&fx->p, &fx->new, &fail));
 	assert_int_equal(ck_pending_put(&fx->p, &fx->old, NULL), CK_REFUSED);
 	assert_stored(fx, &fx->old, &fx->new);
@@ -153,7 +153,7 @@ password_that_is_not_pending_is_not_promoted(void **state)
 	struct ck_secret other = CK_SECRET_INIT;
 
 	assert_int_equal(ck_unlock_make(&other), CK_OK);
-	HELP_OK(ck_unlock_place_put(&fx->p, &fx->old, &fail));
+	HELP_OK(ck_unlock_place_put(&fx->p, &fx->old, "", &fail));
 	HELP_OK(ck_pending_put(&fx->p, &fx->new, &fail));
 	assert_int_equal(ck_pending_promote(&fx->p, &other, "", NULL), CK_CHANGED);
 	assert_stored(fx, &fx->old, &fx->new);
@@ -167,7 +167,7 @@ file_is_read_with_either_stored_password(void **state)
 	struct fixture *fx = *state;
 	struct ck_secret opens = CK_SECRET_INIT, value = CK_SECRET_INIT;
 
-	HELP_OK(ck_unlock_place_put(&fx->p, &fx->new, &fail));
+	HELP_OK(ck_unlock_place_put(&fx->p, &fx->new, "", &fail));
 	assert_int_equal(ck_dedicated_look(&fx->p, &opens, &value, NULL,
 	    NULL), CK_LOCKED);
 	assert_null(opens.p);

@@ -96,6 +96,8 @@ check(struct fixture *fx, const struct ck_secret *key)
 		    "00112233445566778899aabbccddeeff", 33);
 		assert_int_equal(ck_anchor_generation(fx->rec,
 		    &fx->anchor.generation, fail), CK_OK);
+		assert_int_equal(ck_anchor_print(fx->rec, fx->anchor.print,
+		    fail), CK_OK);
 	}
 	r = ck_seal_check(&fx->p, fx->rec, key, &fx->anchor, fail);
 	ck_records_rollback(fx->rec);
@@ -289,11 +291,11 @@ a_restore_needs_seal_and_value_to_its_end(void **state)
 	assert_int_equal(check_value(fx), CK_DAMAGED);
 }
 
-/* Records of that many rotations, sealed with an operation open ("" for none),
- * against an anchor that is off by so many. */
+/* Records sealed with an operation open ("" for none), against an anchor that
+ * is off by so many, with that operation noted. */
 static ck_err
 check_anchor(struct fixture *fx, const char *operation, int off,
-    const char *signature)
+    const char *signature, const char *noted)
 {
 	struct ck_fail *fail = &fx->h->fail;
 	struct ck_rec_journal j;
@@ -310,6 +312,8 @@ check_anchor(struct fixture *fx, const char *operation, int off,
 	assert_int_equal(ck_anchor_generation(fx->rec,
 	    &fx->anchor.generation, fail), CK_OK);
 	fx->anchor.generation += (uint64_t)(int64_t)off;
+	(void)snprintf(fx->anchor.operation, sizeof(fx->anchor.operation),
+	    "%s", noted);
 	(void)snprintf(fx->anchor.signature, sizeof(fx->anchor.signature),
 	    "%s", signature);
 	r = check(fx, &fx->key);
@@ -333,19 +337,63 @@ records_of_another_day_do_not_fit_the_anchor(void **state)
 		{ "migrate", -1, 0, CK_OK },
 		{ "rotate", 0, 1, CK_DAMAGED },
 		{ "rotate --keychain", 0, 0, CK_DAMAGED },
-		{ "restore", 0, 0, CK_OK },
+		{ "restore", -1, 0, CK_OK },
+		{ "reset --confirm", -1, 0, CK_OK },
 		{ "nonsense", 0, 0, CK_DAMAGED },
 	};
 	struct fixture *fx = *state;
 
+	assert_int_equal(ck_anchor_print(fx->rec, fx->anchor.print, NULL),
+	    CK_OK);
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		for (int off = -2; off <= 2; off++)
 			assert_int_equal(check_anchor(fx, table[i].operation,
-			    off, sig), off >= table[i].low &&
+			    off, sig, nonce), off >= table[i].low &&
 			    off <= table[i].high ? CK_OK : CK_DAMAGED);
-		assert_int_equal(check_anchor(fx, table[i].operation, 0, ""),
-		    table[i].none);
+		assert_int_equal(check_anchor(fx, table[i].operation, 0, "",
+		    nonce), table[i].none);
 	}
+}
+
+/* A copy of rows with an operation open is put back when it is over. */
+static void
+an_operation_that_is_not_noted_excuses_nothing(void **state)
+{
+	static const char sig[] = "00112233445566778899aabbccddeeff";
+	static const char *const operations[] = { "migrate", "rotate",
+	    "restore", "reset --confirm", "rotate --keychain" };
+	static const char *const noted[] = { "",
+	    "ffffffffffffffffffffffffffffffff" };
+	struct fixture *fx = *state;
+
+	assert_int_equal(ck_anchor_print(fx->rec, fx->anchor.print, NULL),
+	    CK_OK);
+	for (size_t i = 0; i < 5; i++)
+		for (size_t j = 0; j < 2; j++) {
+			for (int off = -2; off <= 2; off++)
+				assert_int_equal(check_anchor(fx,
+				    operations[i], off, sig, noted[j]),
+				    off == 0 ? CK_OK :
+				    CK_DAMAGED);
+			assert_int_equal(check_anchor(fx, operations[i], 0,
+			    "", noted[j]), CK_DAMAGED);
+		}
+}
+
+/* As many rotations, and other values. */
+static void
+values_that_were_not_noted_do_not_fit_the_anchor(void **state)
+{
+	static const char sig[] = "00112233445566778899aabbccddeeff";
+	struct fixture *fx = *state;
+
+	assert_int_equal(ck_anchor_print(fx->rec, fx->anchor.print, NULL),
+	    CK_OK);
+	assert_int_equal(check_anchor(fx, "", 0, sig, ""), CK_OK);
+	fx->anchor.print[0] = fx->anchor.print[0] == '0' ? '1' : '0';
+	assert_int_equal(check_anchor(fx, "", 0, sig, ""), CK_DAMAGED);
+	assert_int_equal(check_anchor(fx, "rotate", 0, sig, ""), CK_DAMAGED);
+	assert_int_equal(check_anchor(fx, "rotate", 0, sig, nonce), CK_OK);
 }
 
 /* The one moment without a seal is not made by rows alone. */
@@ -370,6 +418,8 @@ no_seal_is_excused_only_while_no_keychain_was_noted(void **state)
 	assert_int_equal(check(fx, &fx->key), CK_DAMAGED);
 	fx->anchored = true;
 	memset(&fx->anchor, 0, sizeof(fx->anchor));
+	assert_int_equal(check(fx, &fx->key), CK_DAMAGED);
+	memcpy(fx->anchor.operation, nonce, sizeof(fx->anchor.operation));
 	assert_int_equal(check(fx, &fx->key), CK_OK);
 }
 
@@ -424,6 +474,8 @@ main(void)
 		TEST(the_next_value_is_valid_while_its_rotation_is_open),
 		TEST(a_restore_needs_seal_and_value_to_its_end),
 		TEST(records_of_another_day_do_not_fit_the_anchor),
+		TEST(an_operation_that_is_not_noted_excuses_nothing),
+		TEST(values_that_were_not_noted_do_not_fit_the_anchor),
 		TEST(no_seal_is_excused_only_while_no_keychain_was_noted),
 		TEST(only_an_open_reset_excuses_a_seal_that_does_not_fit),
 	};

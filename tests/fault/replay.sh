@@ -1,0 +1,112 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# sanitized: no
+# traced: no
+#
+# An operation is killed at a call that changes something, and the custody
+# directory is copied as it stands then.  Later, when the operation has come
+# to its end and the value has changed, somebody puts the copy back: get gives
+# the present value or none, and no command makes the earlier one good.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/custody.sh"
+. "$(dirname "$0")/../lib/inject.sh"
+. "$(dirname "$0")/../lib/sweep.sh"
+
+i_need
+WHO=operator
+
+second_in_broker() { # value
+	"$T_TOOLS/ck-json" . <"$BROKER" >"$T_TMP/compact"
+	sed "s/\"key\":\"none\"/\"key\":\"$1\"/" "$T_TMP/compact" \
+	    >"$T_TMP/other"
+	! cmp -s "$T_TMP/compact" "$T_TMP/other" || why 'nothing to change'
+	t_write "$BROKER" <"$T_TMP/other"
+}
+
+# What makes the state at the stop an old one.
+later_rotate() {
+	:
+}
+
+later_rotate_keychain() {
+	"$CK" rotate
+}
+
+later_migrate_second() {
+	printf '{"type":"api","key":"next","metadata":{"a":"b"}}' \
+	    >"$T_TMP/next"
+	"$CK" rotate second --secret-fd 4 4<"$T_TMP/next"
+}
+
+later_restore_second() {
+	second_in_broker next
+}
+
+later_reset() {
+	"$CK" rotate
+}
+
+present() {
+	"$CK" get "$WHO" 2>"$T_TMP/got.err"
+}
+
+# What was in force at the stop and is not in force any more is never given.
+judge() { # what was done
+	present >"$T_TMP/value" || : >"$T_TMP/value"
+	[ ! -s "$T_TMP/value" ] || cmp -s "$T_TMP/value" "$T_TMP/right" ||
+	    ! cmp -s "$T_TMP/value" "$T_TMP/then" ||
+	    why "$1: an earlier value was given"
+}
+
+put_back() {
+	rm -rf "$KEYS" "$T_HOME/.config"
+	cp -a "$T_TMP/copy" "$KEYS"
+	cp -a "$T_TMP/config" "$T_HOME/.config"
+}
+
+# shellcheck disable=SC2086  # words
+replay() {
+	rm -rf "$T_TMP/copy" "$T_TMP/config"
+	cp -a "$KEYS" "$T_TMP/copy"
+	present >"$T_TMP/then" || : >"$T_TMP/then"
+	"$CK" $S_WORDS >"$T_TMP/null" 2>"$T_TMP/again.err" ||
+	    [ "$S_VERB" = reset ] || why "again: $(cat "$T_TMP/again.err")"
+	"later_$S_VERB" >"$T_TMP/null" 2>"$T_TMP/again.err" ||
+	    why "later: $(cat "$T_TMP/again.err")"
+	present >"$T_TMP/right" || why "present: $(cat "$T_TMP/got.err")"
+	cp -a "$T_HOME/.config" "$T_TMP/config"
+	put_back
+	judge 'put back'
+	for words in "$S_WORDS" 'check --repair' 'rotate --keychain' \
+	    'reset --confirm' 'doctor --rebuild --confirm'; do
+		put_back
+		"$CK" $words >"$T_TMP/null" 2>&1 || continue
+		judge "$words"
+	done
+}
+
+for verb in rotate rotate_keychain migrate_second restore_second reset; do
+	WHO=operator
+	case $verb in *_second) WHO=second ;; esac
+	t_case "a copy of a $verb under way is put back"
+	s_ready "$verb" file
+	s_points >"$T_TMP/points.all"
+	most=9
+	i_sample $(($(wc -l <"$T_TMP/points.all") / most + 1)) \
+	    <"$T_TMP/points.all" >"$T_TMP/points.some"
+	n=0
+	: >"$T_NOTE"
+	while read -r call at <&5; do
+		i_back
+		s_run "$call:signal=KILL:when=$at"
+		n=$((n + 1))
+		before=$(wc -l <"$T_NOTE")
+		replay
+		[ "$(wc -l <"$T_NOTE")" -eq "$before" ] ||
+		    why "  (stopped at $call $at)"
+	done 5<"$T_TMP/points.some"
+	cp "$T_NOTE" "$T_TMP/wrong"
+	expect "there were points to stop at ($n)" test "$n" -gt 4
+	expect 'an earlier value is never given' test ! -s "$T_TMP/wrong"
+	sed 's/^/# /' "$T_TMP/wrong"
+done

@@ -1,0 +1,191 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Whatever a value looks like: it is refused while everything is as it was, or
+# there is a way back that gives it to the same reader again.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/custody.sh"
+. "$(dirname "$0")/../lib/inject.sh"
+
+API='{"type":"api","key":"a-first-value"}'
+
+values() { # DIR; one file each
+	mkdir "$1"
+	printf '%s' "$API" | sed 's/first/next/' >"$1/object"
+	printf '%s\n' "$(cat "$1/object")" >"$1/newline"
+	printf '%s\r\n\n' "$(cat "$1/object")" >"$1/newlines"
+	printf '  %s\t' "$(cat "$1/object")" >"$1/spaces"
+	printf '{ "type" : "api",\n  "key" : "spread" }\n' >"$1/spread"
+	printf '{"type":"api","key":"\\u00e4\\"\\\\\\/\\u2028"}' >"$1/escapes"
+	printf '{"type":"api","key":"\303\244 \342\202\254"}' >"$1/utf8"
+	printf '{"a":{"b":[1,2.5,-0,1e5,null,true]},"":""}' >"$1/nested"
+	printf '{}' >"$1/empty-object"
+	printf '{"type":"api","key":"%065536d"}' 7 >"$1/large"
+	printf '{"key":"\\ud800"}' >"$1/half-surrogate"
+	printf '{"key":"\\ud83d\\ude00"}' >"$1/surrogates"
+	printf '{"key":1e999}' >"$1/huge-number"
+	printf '{"key":"a","key":"b"}' >"$1/twice"
+	printf '{"key":"a"' >"$1/cut"
+	printf '{"key":"a"} x' >"$1/behind"
+	printf '{"key":"a"}\0' >"$1/nul-behind"
+	printf '{"key":"\\u0000"}' >"$1/nul-escape"
+	printf '{"key":"\377"}' >"$1/bad-utf8"
+	printf '\357\273\277{"key":"a"}' >"$1/byte-order-mark"
+	printf '["a"]' >"$1/array"
+	printf '"text"' >"$1/string"
+	printf '17' >"$1/number"
+	printf 'null' >"$1/null"
+	printf 'ghp_plain' >"$1/plain"
+	printf 'ghp_plain\n' >"$1/plain-newline"
+	printf '\n' >"$1/only-newline"
+	printf ' ' >"$1/only-space"
+	printf 'a\0b' >"$1/nul"
+	printf '\001\002\377' >"$1/bytes"
+	: >"$1/nothing"
+	awk 'BEGIN { for (i = 0; i < 600; i++) printf "{\"a\":"
+	    printf "1"; for (i = 0; i < 600; i++) printf "}" }' >"$1/deep"
+}
+
+# The same bytes, or the same JSON.
+means() { # file, file
+	cmp -s "$1" "$2" || {
+		"$T_TOOLS/ck-json" . <"$1" >"$T_TMP/one" 2>/dev/null &&
+		    "$T_TOOLS/ck-json" . <"$2" >"$T_TMP/two" 2>/dev/null &&
+		    cmp -s "$T_TMP/one" "$T_TMP/two"
+	}
+}
+
+# shellcheck disable=SC2086  # words
+ck() { # into standard output; the broker's password with it
+	"$CK" "$@" $PASS 3<"$PW"
+}
+
+# shellcheck disable=SC2086  # words
+run_ck() {
+	run "$CK" "$@" $PASS 3<"$PW"
+}
+
+there_and_back() { # name of the value
+	value=$T_TMP/values/$1
+	snapshot "$T_HOME"
+	run_ck rotate last --secret-fd 4 4<"$value"
+	if [ "$status" -ne 0 ]; then
+		refused=$((refused + 1))
+		expect "$1: refused with a code of its own" \
+		    [ "$status" = 14 -o "$status" = 2 ]
+		expect_unchanged "$1: refused, and nothing was changed"
+		return
+	fi
+	taken=$((taken + 1))
+	ck get last >"$T_TMP/got"
+	expect "$1: get gives the very bytes" cmp -s "$T_TMP/got" "$value"
+	run_ck restore last
+	expect "$1: restored" test "$status" -eq 0
+	ck get last >"$T_TMP/got"
+	expect "$1: the broker gives the same" means "$T_TMP/got" "$value"
+	run_ck migrate last
+	expect "$1: and moved again" test "$status" -eq 0
+	ck get last >"$T_TMP/got"
+	expect "$1: and it is still the same" means "$T_TMP/got" "$value"
+}
+
+each_value() {
+	taken=0 refused=0
+	for value in "$T_TMP/values"/*; do
+		there_and_back "${value##*/}"
+	done
+}
+
+values "$T_TMP/values"
+printf '%s' "$API" >"$T_TMP/api"
+
+t_case 'beside a file broker'
+c_home
+c_broker
+: >"$PW"
+PASS=''
+run_ck migrate
+expect_status 0
+run_ck migrate last --service other --account last
+expect_status 0
+each_value
+expect "JSON objects go there and back ($taken)" test "$taken" -ge 10
+expect "what is none is refused ($refused)" test "$refused" -ge 15
+
+t_case 'what a file broker could not take back stays in it'
+for text in '"plain"' 17 null '["a"]' '{"key":"\\ud800"}' '{"key":1e999}'; do
+	c_home
+	c_broker
+	sed "s/\"last\": .*/\"last\": $text/" "$BROKER" >"$T_TMP/odd"
+	t_write "$BROKER" <"$T_TMP/odd"
+	snapshot "$T_HOME"
+	run "$CK" migrate last --service other --account last
+	expect_status 14
+	expect_unchanged "$text: nothing was changed"
+done
+
+t_case 'beside a keychain, which holds bytes'
+c_home
+c_login_new >"$T_TMP/null"
+t_bearer_json "$BEARER"
+c_add bot.clankie.credentials clankie_operator "$BEARER" >"$T_TMP/null"
+c_add other last "$T_TMP/api" >"$T_TMP/null"
+PASS='--login-password-fd 3'
+run_ck migrate --broker "keychain:$LOGIN"
+expect_status 0
+run_ck migrate last --service other --account last
+expect_status 0
+each_value
+expect "everything goes there and back ($taken)" test "$taken" -ge 28
+
+if t_find_tool strace && strace -o /dev/null true 2>/dev/null &&
+    [ -z "$CK_TRACED" ]; then
+	i_need
+	t_case 'a restore that was stopped, and another value came meanwhile'
+	c_home
+	c_broker
+	: >"$PW"
+	PASS=''
+	ck migrate >"$T_TMP/null" 2>&1
+	ck migrate last --service other --account last >"$T_TMP/null" 2>&1
+	ck get last >"$T_TMP/right"
+	i_keep
+	calls=$(i_points "$CK" restore last | grep -c '^fdatasync ')
+	n=0 stopped=0
+	while [ "$n" -lt "$calls" ]; do
+		n=$((n + 1))
+		i_back
+		i_inject "fdatasync:signal=KILL:when=$n" "$CK" restore last
+		[ "$(ck status --json | "$T_TOOLS/ck-json" unfinished)" = \
+		    restore ] || continue
+		[ "$(ck status last --json | "$T_TOOLS/ck-json" state)" = \
+		    restoring ] || continue
+		stopped=$((stopped + 1))
+		"$T_TOOLS/ck-json" . <"$BROKER" >"$T_TMP/now"
+		sed 's/}$/,"last":{"type":"api","key":"foreign"}}/
+		    s/"last":{"key":"none"[^}]*}[^}]*},//' "$T_TMP/now" |
+		    t_write "$BROKER"
+		cat "$BROKER" >"$T_TMP/foreign"
+		run_ck restore last
+		expect_status 22
+		expect 'the foreign value stays' cmp -s "$BROKER" "$T_TMP/foreign"
+		run_ck restore last
+		expect_status 22
+		run_ck status --json
+		expect_json unfinished null
+		run_ck get last
+		expect_out_is "$T_TMP/right"
+		run_ck rotate
+		expect_status 0
+		"$T_TOOLS/ck-json" . <"$BROKER" >"$T_TMP/now"
+		sed 's/,"last":{[^}]*}//; s/"last":{[^}]*},//' "$T_TMP/now" |
+		    t_write "$BROKER"
+		run_ck restore last
+		expect_status 0
+		run_ck get last
+		expect 'it came back' means "$T_OUT" "$T_TMP/right"
+	done
+	expect "there were points to stop at ($stopped)" test "$stopped" -gt 0
+else
+	t_case 'a restore that was stopped, and another value came meanwhile'
+	skip 'it goes back' 'this needs strace for itself'
+fi
