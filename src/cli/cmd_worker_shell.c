@@ -143,6 +143,54 @@ start_shell(struct cli *cli, const struct worker_said *said,
 	return r;
 }
 
+/*
+ * The home is the one that the link lies in: whatever HOME a pane is given, its
+ * worker is kept from that custody.  A link that was called without its path
+ * goes by HOME (NULL).
+ */
+static ck_err
+home_of(struct cli *cli, const char *link, char room[CK_PATH_MAX],
+    const char **ret_home)
+{
+	static const char tail[] = "/.local/libexec/clankie-keys";
+	char dir[CK_PATH_MAX];
+	size_t n;
+	ck_err r;
+
+	*ret_home = NULL;
+	if (link[0] != '/')
+		return CK_OK;
+	ck_path_parent(link, dir);
+	if ((r = ck_path_canonical(dir, room, &cli->fail)) != CK_OK)
+		return r;
+	n = strlen(room);
+	if (n < sizeof(tail) ||
+	    strcmp(room + n - (sizeof(tail) - 1), tail) != 0)
+		return CK_OK;
+	room[n - (sizeof(tail) - 1)] = '\0';
+	*ret_home = room;
+	return CK_OK;
+}
+
+/* argv[0] is the name that a link was called by. */
+static ck_err
+start_link(struct cli *cli, const struct worker_said *said,
+    const char *link, int argc, char **argv)
+{
+	char room[CK_PATH_MAX];
+	const char *home = NULL;
+	ck_err r;
+
+	if ((r = home_of(cli, link, room, &home)) != CK_OK)
+		return r;
+	if (home != NULL)
+		cli->say.home = home;
+	/* A pane's environment may come from anywhere. */
+	cli->say.keys_home = NULL;
+	return start_shell(cli, said, ck_path_base(link), argv[0], argc - 1,
+	    argv + 1);
+}
+
 ck_err
 worker_shell(struct cli *cli, int argc, char **argv)
 {
@@ -174,7 +222,5 @@ worker_shell(struct cli *cli, int argc, char **argv)
 		return ck_fail_set(&cli->fail, CK_USAGE, "--link",
 		    "is for the links of the worker entry, which give the "
 		    "name they were called by behind --");
-	/* A pane's environment may come from anywhere. */
-	cli->say.keys_home = NULL;
-	return start_shell(cli, &said, link, argv[0], argc - 1, argv + 1);
+	return start_link(cli, &said, link, argc, argv);
 }

@@ -53,6 +53,21 @@ run env CLANKIE_KEYS_HOME="$T_TMP/other" "$LINKS/bash" -c 'cat "$1"' sh "$DEDICA
 expect_status 1
 expect_err_has 'Permission denied'
 
+for home in "$T_TMP/other" / '' relative; do
+	mkdir -p "$T_TMP/other"
+	run env HOME="$home" "$LINKS/bash" -c 'echo "$HOME"; cat "$1"' sh "$DEDICATED"
+	expect_status 1
+	expect 'HOME is passed on' [ "$(cat "$T_OUT")" = "$home" ]
+	expect_err_has 'Permission denied'
+done
+run sh -c 'cd "$1" && ./bash -c "cat \"\$0\"" "$2"' sh "$LINKS" "$DEDICATED"
+expect_err_has 'Permission denied'
+printf '#!%s/bash\ncat "%s"\n' "$LINKS" "$DEDICATED" >"$T_HOME/work/script"
+chmod 0755 "$T_HOME/work/script"
+run "$T_HOME/work/script"
+expect_status 1
+expect_err_has 'Permission denied'
+
 t_case 'failures start nothing'
 cp "$PLAN" "$T_TMP/plan"
 echo x >>"$PLAN"

@@ -41,7 +41,7 @@ only_listed_variables_are_scrubbed(void **state)
 static void
 name_is(const char *executed, const char *argv0, const char *name)
 {
-	const char *got = wk_shell_name(executed, argv0);
+	const char *got = wk_shell_link(executed, argv0);
 
 	if (name == NULL)
 		assert_null(got);
@@ -55,14 +55,15 @@ static void
 only_names_of_shells_are_one(void **state)
 {
 	(void)state;
-	name_is("/l/zsh", "/l/zsh", "zsh");
-	name_is("/l/zsh", "-zsh", "zsh");
-	name_is("/l/zsh", "-bash", "zsh");
-	name_is("/l/fish", "other", "fish");
+	name_is("/l/zsh", "/l/zsh", "/l/zsh");
+	name_is("/l/zsh", "-zsh", "/l/zsh");
+	name_is("/l/zsh", "-bash", "/l/zsh");
+	name_is("/l/fish", "other", "/l/fish");
 	name_is("zsh", "", "zsh");
 	name_is("/l/clankie-worker-entry", "zsh", NULL);
 	name_is("/l/clankie-worker-entry", "-bash", NULL);
-	name_is("/home/o/script", "/l/sh", "sh");
+	name_is("/home/o/script", "/l/sh", "/l/sh");
+	name_is("/home/o/script", "-/l/sh", "/l/sh");
 	name_is("/dev/fd/3", "-bash", "bash");
 	name_is("", "-fish", "fish");
 	name_is("", "--fish", NULL);
