@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clankie-keys worker exec: checks the plan against the records, then becomes
- * the worker entry, which becomes the command. */
+/* clankie-keys worker exec: becomes the worker entry, which becomes the
+ * command. */
 #include "worker.h"
 
 #include <errno.h>
@@ -12,9 +12,6 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "custody/rules.h"
-#include "custody/settings.h"
-#include "custody/view.h"
 
 #define ENTRY WORKER_ENTRY
 
@@ -112,60 +109,57 @@ worker_find_entry(struct cli *cli, const char *recorded,
 	    worker_entry_beside(cli, ret);
 }
 
-/* A mask has a mode that no custody directory has. */
-static ck_err
-not_inside(const struct ck_place *place, struct ck_fail *fail)
+/* With status_fd as the entry uses it. */
+static void
+not_started(int status_fd, int status, const char *code)
 {
-	struct stat st;
-
-	if (lstat(place->dir, &st) != 0 ||
-	    (st.st_mode & 07777) != CK_MOUNT_MODE_CLOSED)
-		return CK_OK;
-	return ck_fail_set(fail, CK_NESTED, place->dir,
-	    "is masked: this is inside a worker's boundary already");
+	if (status_fd >= 0)
+		(void)dprintf(status_fd, "%d %s\n", status, code);
 }
 
-/* What the records say of the launch. */
+/* Without a boundary, or in that of an envelope. */
 static ck_err
-recorded(struct cli *cli, const struct ck_view *v,
-    const struct worker_said *said, char entry[CK_PATH_MAX],
-    struct worker_start *ret)
+become_plain(struct cli *cli, const struct worker_start *start,
+    int status_fd, const char *argv0, int argc, char **command)
 {
+	char **argv = calloc((size_t)argc + 1, sizeof(*argv));
+	char *as = strdup(argv0 == NULL ? command[0] : argv0);
+	bool missing;
 	ck_err r;
 
-	if ((r = worker_words(cli, v, said, &ret->words)) != CK_OK ||
-	    (r = ck_setting_read(v, CK_SETTING_SHELL, ret->shell,
-	    sizeof(ret->shell), &cli->fail)) != CK_OK)
-		return r;
-	return ck_setting_read(v, CK_SETTING_ENTRY, entry, CK_PATH_MAX,
-	    &cli->fail);
-}
-
-/* The plan is in order; and what is recorded besides. */
-static ck_err
-check_plan(struct cli *cli, const struct worker_said *said,
-    char entry[CK_PATH_MAX], struct worker_start *start)
-{
-	struct ck_place *place = &start->place;
-	struct ck_view v = CK_VIEW_INIT;
-	ck_err r;
-
-	if ((r = ck_view_open(place, CK_REC_READ, &v, &cli->fail)) != CK_OK)
-		return r;
-	if (v.rec == NULL || (!v.dedicated && !ck_view_is_dedicated(&v))) {
-		r = ck_fail_set(&cli->fail, CK_NOSTORE, place->dir,
-		    "there are no records that say what to keep workers "
-		    "from");
-		ck_fail_next(&cli->fail, "clankie-keys migrate");
-	} else if ((r = recorded(cli, &v, said, entry, start)) == CK_OK) {
-		r = ck_rules_ready(place, v.dirfd, v.rec, &cli->fail);
+	if (argv == NULL || as == NULL) {
+		r = ck_fail_set(&cli->fail, CK_NOMEM, NULL, "no memory");
+		goto out;
 	}
-	ck_view_close(&v);
+	memcpy(argv, command, (size_t)argc * sizeof(*argv));
+	argv[0] = as;
+	if ((r = worker_words_apply(cli, &start->words)) != CK_OK)
+		goto out;
+	if (status_fd >= 0 && fcntl(status_fd, F_SETFD, FD_CLOEXEC) != 0) {
+		r = ck_fail_sys(&cli->fail, errno, NULL,
+		    "use the status descriptor");
+		goto out;
+	}
+	if (start->how == CK_LAUNCH_OFF)
+		cli_say(cli, "the worker sandbox is off: this worker is not "
+		    "confined");
+	(void)execvp(command[0], argv);
+	missing = errno == ENOENT || errno == ENOTDIR;
+	r = ck_fail_set(&cli->fail, CK_IO, command[0], "cannot be run: %s",
+	    strerror(errno));
+	/* As a shell would end, and as the entry does. */
+	not_started(status_fd, missing ? 127 : 126,
+	    missing ? "not-found" : "not-run");
+	cli_report(cli, r);
+	_exit(missing ? 127 : 126);
+out:
+	free(as);
+	free(argv);
 	return r;
 }
 
-ck_err
-worker_become(struct cli *cli, struct worker_start *start, int status_fd,
+static ck_err
+become_entry(struct cli *cli, struct worker_start *start, int status_fd,
     const char *argv0, int argc, char **command)
 {
 	static char name[] = ENTRY, plan_option[] = "--plan",
@@ -207,24 +201,12 @@ out:
 }
 
 ck_err
-worker_ready(struct cli *cli, const struct worker_said *said,
-    struct worker_start *ret)
+worker_become(struct cli *cli, struct worker_start *start, int status_fd,
+    const char *argv0, int argc, char **command)
 {
-	char entry[CK_PATH_MAX];
-	ck_err r;
-
-	if (geteuid() == 0) {
-		(void)ck_fail_set(&cli->fail, CK_NOENFORCE, NULL,
-		    "root cannot be kept from anything");
-		ck_fail_next(&cli->fail, "start workers as an ordinary user");
-		return CK_NOENFORCE;
-	}
-	if ((r = ck_place_resolve(&cli->say, &ret->place,
-	    &cli->fail)) != CK_OK ||
-	    (r = not_inside(&ret->place, &cli->fail)) != CK_OK ||
-	    (r = check_plan(cli, said, entry, ret)) != CK_OK)
-		return r;
-	return worker_find_entry(cli, entry, ret->entry);
+	return start->how == CK_LAUNCH_CONFINED ?
+	    become_entry(cli, start, status_fd, argv0, argc, command) :
+	    become_plain(cli, start, status_fd, argv0, argc, command);
 }
 
 static ck_err
@@ -252,6 +234,7 @@ part(const char *sub)
 		{ "env", worker_env },
 		{ "shell", worker_shell },
 		{ "install-shell", worker_install },
+		{ "sandbox", worker_sandbox },
 	};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
@@ -263,7 +246,7 @@ part(const char *sub)
 ck_err
 cmd_worker(struct cli *cli, int argc, char **argv)
 {
-	struct worker_said said = { NULL, NULL, { { NULL }, 0 } };
+	struct worker_said said = WORKER_SAID_INIT;
 	const char *sub = NULL;
 	int status_fd = -1, own = 0;
 	size_t n = 0;
@@ -271,6 +254,7 @@ cmd_worker(struct cli *cli, int argc, char **argv)
 		{ "--status-fd", OPT_FD, &status_fd },
 		{ "--provider-keys", OPT_TEXT, &said.keys },
 		{ "--keep", OPT_LIST, &said.kept },
+		{ "--login-password-fd", OPT_FD, &said.password_fd },
 	};
 	ck_err r;
 
@@ -295,7 +279,6 @@ cmd_worker(struct cli *cli, int argc, char **argv)
 		    argv + own + 1);
 	/* As the entry says it; see src/worker/main.c. */
 	if (status_fd >= 3)
-		(void)dprintf(status_fd, "%d %s\n", ck_err_exit(r),
-		    ck_err_code(r));
+		not_started(status_fd, ck_err_exit(r), ck_err_code(r));
 	return r;
 }

@@ -192,7 +192,7 @@ out:
 ck_err
 worker_env(struct cli *cli, int argc, char **argv)
 {
-	struct worker_said said = { NULL, NULL, { { NULL }, 0 } };
+	struct worker_said said = WORKER_SAID_INIT;
 	const char *format = "text";
 	bool recording = false;
 	int password_fd = -1;

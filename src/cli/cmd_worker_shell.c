@@ -71,11 +71,11 @@ worker_real_shell(struct cli *cli, const char *recorded, const char *entry,
     char ret[CK_PATH_MAX])
 {
 	const struct passwd *pw;
-	struct stat st;
+	struct stat st = { 0 };      /* no file has this number */
 	bool again = false;
 	ck_err r;
 
-	if (stat(entry, &st) != 0)
+	if (entry[0] != '\0' && stat(entry, &st) != 0)
 		return ck_fail_sys(&cli->fail, errno, entry, "examine it");
 	if (recorded[0] != '\0') {
 		if ((r = judge_shell(cli, recorded, &st, &again)) != CK_OK)
@@ -194,7 +194,7 @@ start_link(struct cli *cli, const struct worker_said *said,
 ck_err
 worker_shell(struct cli *cli, int argc, char **argv)
 {
-	struct worker_said said = { NULL, NULL, { { NULL }, 0 } };
+	struct worker_said said = WORKER_SAID_INIT;
 	const char *link = NULL;
 	bool login = false;
 	int own = 0;

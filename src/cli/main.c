@@ -69,12 +69,13 @@ const struct verb cli_verbs[] = {
 	    "show or write the rules that keep workers out", HEAP_BROKER,
 	    cmd_rules },
 	{ "worker", "worker exec [--status-fd N] [--provider-keys keep|blank] "
-	    "[--keep NAME]... -- COMMAND [ARGUMENT]... | shell [--login] "
-	    "[--provider-keys keep|blank] [--keep NAME]... [-- ARGUMENT...] | "
-	    "install-shell [--shell PATH | --remove] [--login-password-fd N] "
-	    "| env [--format "
-	    "text|sh|fish] [--marker NAME[=VALUE]] [--provider-keys "
-	    "keep|blank] [--keep NAME]... [--record [--login-password-fd N]]",
+	    "[--keep NAME]... [--login-password-fd N] -- COMMAND "
+	    "[ARGUMENT]... | shell [--login] [--provider-keys keep|blank] "
+	    "[--keep NAME]... [-- ARGUMENT...] | install-shell [--shell PATH | "
+	    "--remove] [--login-password-fd N] | env [--format text|sh|fish] "
+	    "[--marker NAME[=VALUE]] [--provider-keys keep|blank] "
+	    "[--keep NAME]... [--record [--login-password-fd N]] | "
+	    "sandbox [on|off|follow] [--login-password-fd N]",
 	    "run a command that cannot reach what is protected", 0,
 	    cmd_worker },
 	{ "keychain", "keychain create|list|find|add|update|delete|passwd|"
@@ -121,6 +122,7 @@ read_environment(struct ck_say *say)
 	say->credentials_file = getenv("CLANKIE_CREDENTIALS_FILE");
 	say->settings_file = getenv("CLANKIE_SETTINGS_FILE");
 	say->clankie_state = getenv("CLANKIE_STATE");
+	say->local_sandbox = getenv("CLANKIE_LOCAL_SANDBOX");
 	/* Only whether it is set: the value is none of our business. */
 	say->operator_override = getenv("CLANKIE_OPERATOR_TOKEN") != NULL;
 	say->worker_marked = marker != NULL && marker[0] != '\0';

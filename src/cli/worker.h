@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "cli.h"
+#include "custody/launch.h"
 #include "custody/place.h"
 #include "custody/view.h"
 
@@ -23,7 +24,10 @@ struct worker_said {
 	const char *marker;
 	const char *keys;
 	struct opt_list kept;
+	int password_fd;             /* of the broker; -1: none */
 };
+
+#define WORKER_SAID_INIT { NULL, NULL, { { NULL }, 0 }, -1 }
 
 /* The recorded words, then what was said.  CK_USAGE names a wrong word;
  * CK_DAMAGED a recorded one. */
@@ -41,20 +45,24 @@ CK_MUST_USE ck_err worker_words_apply(struct cli *cli,
 struct worker_start {
 	struct ck_place place;
 	struct worker_words words;
-	char entry[CK_PATH_MAX];     /* the program that makes the boundary */
+	enum ck_launch_how how;
+	char entry[CK_PATH_MAX];     /* the program that makes the boundary; ""
+	                              * when there is none and none is needed */
 	char shell[CK_PATH_MAX];     /* the recorded one, or "" */
 };
 
 /*
- * Everything that must be in order before a worker can start: no root (20),
- * not inside a boundary already (71), records (23), a plan that is what they
- * give (20), an entry that nobody else can change (19, 20).
+ * Everything that must be in order before a worker can start, and whether it
+ * is confined: no root (20); of ck_launch_look() and ck_launch_settle() the
+ * records, their seal, the switch and the plan; an entry that nobody else can
+ * change (19, 20).
  */
 CK_MUST_USE ck_err worker_ready(struct cli *cli,
     const struct worker_said *said, struct worker_start *ret);
 
-/* Become the entry and, through it, command[0] with these argc arguments; argv0
- * is its name for itself, or NULL.  Returns only with a reason. */
+/* Become the entry and, through it, command[0] with these argc arguments;
+ * argv0 is its name for itself, or NULL.  Where nothing is confined, become
+ * the command at once, and say so.  Returns only with a reason. */
 CK_MUST_USE ck_err worker_become(struct cli *cli, struct worker_start *start,
     int status_fd, const char *argv0, int argc, char **command);
 
@@ -78,5 +86,6 @@ CK_MUST_USE ck_err worker_real_shell(struct cli *cli, const char *recorded,
 CK_MUST_USE ck_err worker_env(struct cli *cli, int argc, char **argv);
 CK_MUST_USE ck_err worker_shell(struct cli *cli, int argc, char **argv);
 CK_MUST_USE ck_err worker_install(struct cli *cli, int argc, char **argv);
+CK_MUST_USE ck_err worker_sandbox(struct cli *cli, int argc, char **argv);
 
 #endif

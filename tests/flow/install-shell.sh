@@ -145,6 +145,7 @@ run "$CK" worker install-shell
 expect_out_has 'shell:  /bin/sh'
 
 t_case 'the recorded entry and no other'
+echo '{"fleet":{"workerSandbox":true}}' >"$CLANKIE/settings.json"
 mv "$ENTRY" "$T_TMP/entry"
 run "$CK" worker exec -- true
 expect_status 20

@@ -139,6 +139,7 @@ if [ "$(id -u)" -eq 0 ]; then
 	exit 0
 fi
 w_need
+echo '{"fleet":{"workerSandbox":true}}' >"$CLANKIE/settings.json"
 t_case 'a real worker'
 run "$SERVICE" "$CK" worker exec -- env
 expect_status 0

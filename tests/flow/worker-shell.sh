@@ -95,7 +95,7 @@ printf '#!/bin/sh\nexec "%s/sh" "$@"\n' "$LINKS" >"$T_TMP/wrapper"
 chmod 0755 "$T_TMP/wrapper"
 run "$CK" worker install-shell --shell "$T_TMP/wrapper"
 expect_status 0
-refused 71 'is masked' "$LINKS/sh" -c "touch $T_TMP/started"
+refused 71 already "$LINKS/sh" -c "touch $T_TMP/started"
 for shell in "$LINKS/sh" "$LINKS/clankie-worker-entry" /etc/passwd; do
 	run "$CK" worker install-shell --shell "$shell"
 	refute "--shell $shell" test "$status" -eq 0

@@ -28,6 +28,9 @@ if [ "$(id -u)" -eq 0 ]; then
 	expect_unchanged
 	exit 0
 fi
+mkdir -p "$CLANKIE"
+echo '{"fleet":{"workerSandbox":true}}' >"$CLANKIE/settings.json"
+snapshot -d "$T_HOME"
 run "$CK" worker exec -- true
 expect_status 23
 expect_err_has migrate
