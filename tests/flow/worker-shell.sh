@@ -96,6 +96,14 @@ chmod 0755 "$T_TMP/wrapper"
 run "$CK" worker install-shell --shell "$T_TMP/wrapper"
 expect_status 0
 refused 71 already "$LINKS/sh" -c "touch $T_TMP/started"
+run "$CK" worker sandbox off
+expect_status 0
+run "$LINKS/sh" -c "touch $T_TMP/started"
+expect_status 22
+expect_err_has 'leads back'
+refute 'without a boundary it ends, too' test -e "$T_TMP/started"
+run "$CK" worker sandbox on
+expect_status 0
 for shell in "$LINKS/sh" "$LINKS/clankie-worker-entry" /etc/passwd; do
 	run "$CK" worker install-shell --shell "$shell"
 	refute "--shell $shell" test "$status" -eq 0
