@@ -231,11 +231,28 @@ put_link(int dirfd, const struct ck_links *links, const char *name,
 	return CK_OK;
 }
 
+static ck_err
+drop_copies(int dirfd, size_t *removed, struct ck_fail *fail)
+{
+	static const char *const programs[] = { CK_LINKS_ENTRY,
+		CK_LINKS_PROGRAM };
+
+	for (size_t i = 0; i < 2; i++) {
+		if (unlinkat(dirfd, programs[i], 0) == 0)
+			(*removed)++;
+		else if (errno != ENOENT)
+			return ck_fail_sys(fail, errno, programs[i],
+			    "remove it");
+	}
+	return CK_OK;
+}
+
 ck_err
 ck_links_make(const struct ck_place *p, const struct ck_links *links,
     bool *ret_changed, struct ck_fail *fail)
 {
 	struct survey s;
+	size_t removed = 0;
 	bool changed = false;
 	int fd = -1;
 	ck_err r;
@@ -252,8 +269,12 @@ ck_links_make(const struct ck_place *p, const struct ck_links *links,
 		if ((r = put_link(fd, links, ck_links_name(i), s.link[i],
 		    &changed, fail)) != CK_OK)
 			goto out;
+	/* No link leads to them any more. */
+	if (links->copied && links->from_entry[0] == '\0' &&
+	    (r = drop_copies(fd, &removed, fail)) != CK_OK)
+		goto out;
 	if ((r = ck_io_sync(fd, links->dir, fail)) == CK_OK)
-		*ret_changed = changed;
+		*ret_changed = changed || removed > 0;
 out:
 	free(s.entry.bytes);
 	free(s.program.bytes);
@@ -265,8 +286,6 @@ ck_err
 ck_links_remove(const struct ck_place *p, const struct ck_links *links,
     size_t *ret_removed, struct ck_fail *fail)
 {
-	static const char *const programs[] = { CK_LINKS_ENTRY,
-		CK_LINKS_PROGRAM };
 	enum found found = MISSING;
 	size_t removed = 0;
 	int fd = -1;
@@ -286,13 +305,8 @@ ck_links_remove(const struct ck_place *p, const struct ck_links *links,
 			    "remove the link");
 		removed++;
 	}
-	for (size_t i = 0; r == CK_OK && links->copied && i < 2; i++) {
-		if (unlinkat(fd, programs[i], 0) == 0)
-			removed++;
-		else if (errno != ENOENT)
-			r = ck_fail_sys(fail, errno, programs[i],
-			    "remove it");
-	}
+	if (r == CK_OK && links->copied)
+		r = drop_copies(fd, &removed, fail);
 	if (r == CK_OK && (r = ck_io_sync(fd, links->dir, fail)) == CK_OK)
 		*ret_removed = removed;
 	ck_io_close(&fd);

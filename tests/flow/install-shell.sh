@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # worker install-shell: links that lead to the entry, where workers cannot change
 # them; nothing of somebody else's is touched; --remove takes them away.
+# traced: no
+# It copies programs whole, which is more than a trace shows.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/custody.sh"
 . "$(dirname "$0")/../lib/worker.sh"
