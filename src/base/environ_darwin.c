@@ -3,10 +3,11 @@
 #include "environ.h"
 
 ck_err
-ck_environ_scan(const char *name, ck_environ_cb cb, void *arg,
-    size_t *ret_unseen, struct ck_fail *fail)
+ck_environ_scan(const char *name, const char *unless, ck_environ_cb cb,
+    void *arg, size_t *ret_unseen, struct ck_fail *fail)
 {
 	(void)name;
+	(void)unless;
 	(void)cb;
 	(void)arg;
 	(void)ret_unseen;

@@ -117,8 +117,8 @@ start_of(int procfd, const char *pid)
 }
 
 ck_err
-ck_environ_scan(const char *name, ck_environ_cb cb, void *arg,
-    size_t *ret_unseen, struct ck_fail *fail)
+ck_environ_scan(const char *name, const char *unless, ck_environ_cb cb,
+    void *arg, size_t *ret_unseen, struct ck_fail *fail)
 {
 	struct ck_environ_process process;
 	struct ck_secret piece = CK_SECRET_INIT;
@@ -138,6 +138,9 @@ ck_environ_scan(const char *name, ck_environ_cb cb, void *arg,
 		if (!is_ours(dirfd(proc), entry->d_name))
 			continue;
 		if (has(dirfd(proc), entry->d_name, name, &piece, &seen)) {
+			if (unless != NULL && has(dirfd(proc), entry->d_name,
+			    unless, &piece, &seen))
+				continue;
 			process.pid = (pid_t)strtol(entry->d_name, NULL, 10);
 			process.started = start_of(dirfd(proc),
 			    entry->d_name);

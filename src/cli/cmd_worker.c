@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clankie-keys worker exec: checks the plan against the records, then becomes
- * the worker entry, which becomes the command. */
-#include "cli.h"
+/* clankie-keys worker exec: becomes the worker entry, which becomes the
+ * command. */
+#include "worker.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,10 +12,8 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "custody/rules.h"
-#include "custody/view.h"
 
-#define ENTRY "clankie-worker-entry"
+#define ENTRY WORKER_ENTRY
 
 /* What it is worth depends on who can change it. */
 static ck_err
@@ -42,17 +40,63 @@ judge_entry(const char *path, bool *ret_there, struct ck_fail *fail)
 	return ck_path_chain_safe(path, fail);
 }
 
-/* Installed beside this program, or for one user, or just built. */
+/* The owner said which: no other one will do. */
 static ck_err
-find_entry(struct cli *cli, const struct ck_place *place,
-    char ret[CK_PATH_MAX])
+recorded_entry(struct cli *cli, const char *path, char ret[CK_PATH_MAX])
 {
-	char self[CK_PATH_MAX], path[CK_PATH_MAX], dir[CK_PATH_MAX];
+	bool there = false;
+	ck_err r;
+
+	if ((r = judge_entry(path, &there, &cli->fail)) != CK_OK)
+		return r;
+	if (!there) {
+		(void)ck_fail_set(&cli->fail, CK_NOENFORCE, path,
+		    "is the recorded worker entry and is not there");
+		ck_fail_next(&cli->fail, "clankie-keys worker install-shell");
+		return CK_NOENFORCE;
+	}
+	return ck_path_format(ret, &cli->fail, "%s", path);
+}
+
+/* Look at dir + "/" + rest. */
+static ck_err
+look_entry(struct cli *cli, const char *dir, const char *rest,
+    bool *ret_there, char ret[CK_PATH_MAX])
+{
+	char path[CK_PATH_MAX], real[CK_PATH_MAX];
+	ck_err r;
+
+	if ((r = ck_path_format(path, &cli->fail, "%s/%s", dir,
+	    rest)) != CK_OK ||
+	    (r = ck_path_canonical(path, real, &cli->fail)) != CK_OK ||
+	    (r = judge_entry(real, ret_there, &cli->fail)) != CK_OK)
+		return r;
+	if (*ret_there)
+		memcpy(ret, real, sizeof(real));
+	return CK_OK;
+}
+
+static ck_err
+no_entry(struct cli *cli)
+{
+	(void)ck_fail_set(&cli->fail, CK_NOENFORCE, ENTRY,
+	    "is neither installed in libexec/clankie-keys beside this program "
+	    "nor in ~/.local");
+	ck_fail_next(&cli->fail, "cmake --install the build");
+	return CK_NOENFORCE;
+}
+
+/* Installed with this program, or for one user (home, unless NULL), or just
+ * built. */
+static ck_err
+search_entry(struct cli *cli, const char *home, char ret[CK_PATH_MAX])
+{
+	char self[CK_PATH_MAX], dir[CK_PATH_MAX];
 	const struct {
 		const char *dir, *rest;
 	} ways[] = {
 		{ dir, "../libexec/clankie-keys/" ENTRY },
-		{ place->home, ".local/libexec/clankie-keys/" ENTRY },
+		{ home, ".local/libexec/clankie-keys/" ENTRY },
 		{ dir, ENTRY },
 	};
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -61,124 +105,182 @@ find_entry(struct cli *cli, const struct ck_place *place,
 
 	self[n < 0 ? 0 : n] = '\0';
 	ck_path_parent(self, dir);
-	for (size_t i = 0; i < 3; i++) {
-		if ((r = ck_path_format(self, &cli->fail, "%s/%s", ways[i].dir,
-		    ways[i].rest)) != CK_OK ||
-		    (r = ck_path_canonical(self, path, &cli->fail)) != CK_OK ||
-		    (r = judge_entry(path, &there, &cli->fail)) != CK_OK)
+	for (size_t i = 0; i < 3; i++)
+		if (ways[i].dir != NULL && ((r = look_entry(cli, ways[i].dir,
+		    ways[i].rest, &there, ret)) != CK_OK || there))
 			return r;
-		if (there) {
-			memcpy(ret, path, sizeof(path));
-			return CK_OK;
-		}
-	}
-	(void)ck_fail_set(&cli->fail, CK_NOENFORCE, ENTRY,
-	    "is neither installed in libexec/clankie-keys beside this program "
-	    "nor in ~/.local");
-	ck_fail_next(&cli->fail, "cmake --install the build");
-	return CK_NOENFORCE;
+	return no_entry(cli);
 }
 
-/* A mask has a mode that no custody directory has. */
-static ck_err
-not_inside(const struct ck_place *place, struct ck_fail *fail)
+ck_err
+worker_find_entry(struct cli *cli, const struct ck_place *place,
+    const char *recorded, char ret[CK_PATH_MAX])
 {
-	struct stat st;
-
-	if (lstat(place->dir, &st) != 0 ||
-	    (st.st_mode & 07777) != CK_MOUNT_MODE_CLOSED)
-		return CK_OK;
-	return ck_fail_set(fail, CK_NESTED, place->dir,
-	    "is masked: this is inside a worker's boundary already");
+	return recorded[0] != '\0' ? recorded_entry(cli, recorded, ret) :
+	    search_entry(cli, place->home, ret);
 }
 
-static ck_err
-check_plan(struct cli *cli, struct ck_place *place)
+ck_err
+worker_entry_beside(struct cli *cli, char ret[CK_PATH_MAX])
 {
-	struct ck_view v = CK_VIEW_INIT;
+	return search_entry(cli, NULL, ret);
+}
+
+/* With status_fd as the entry uses it. */
+static void
+not_started(int status_fd, int status, const char *code)
+{
+	if (status_fd >= 0)
+		(void)dprintf(status_fd, "%d %s\n", status, code);
+}
+
+/* Without a boundary, or in that of an envelope. */
+static ck_err
+become_plain(struct cli *cli, const struct worker_start *start,
+    int status_fd, const char *argv0, int argc, char **command)
+{
+	char **argv = calloc((size_t)argc + 1, sizeof(*argv));
+	char *as = strdup(argv0 == NULL ? command[0] : argv0);
+	bool missing;
 	ck_err r;
 
-	if ((r = ck_view_open(place, CK_REC_READ, &v, &cli->fail)) != CK_OK)
-		return r;
-	if (v.rec == NULL || (!v.dedicated && !ck_view_is_dedicated(&v))) {
-		r = ck_fail_set(&cli->fail, CK_NOSTORE, place->dir,
-		    "there are no records that say what to keep workers "
-		    "from");
-		ck_fail_next(&cli->fail, "clankie-keys migrate");
-	} else {
-		r = ck_rules_ready(place, v.dirfd, v.rec, &cli->fail);
+	if (argv == NULL || as == NULL) {
+		r = ck_fail_set(&cli->fail, CK_NOMEM, NULL, "no memory");
+		goto out;
 	}
-	ck_view_close(&v);
-	return r;
-}
-
-/* Gives a reason; on success this process is another program. */
-static ck_err
-become(struct cli *cli, const char *entry, const struct ck_place *place,
-    int status_fd, int argc, char **command)
-{
-	static char name[] = ENTRY, plan_option[] = "--plan",
-	    status_option[] = "--status-fd", end_option[] = "--";
-	char plan[CK_PATH_MAX], number[16];
-	char **argv = calloc((size_t)argc + 7, sizeof(*argv));
-	size_t n = 0;
-	ck_err r;
-
-	if (argv == NULL)
-		return ck_fail_set(&cli->fail, CK_NOMEM, NULL, "no memory");
-	memcpy(plan, place->mounts, sizeof(plan));
-	argv[n++] = name;
-	argv[n++] = plan_option;
-	argv[n++] = plan;
-	if (status_fd >= 0) {
-		(void)snprintf(number, sizeof(number), "%d", status_fd);
-		argv[n++] = status_option;
-		argv[n++] = number;
+	memcpy(argv, command, (size_t)argc * sizeof(*argv));
+	argv[0] = as;
+	if ((r = worker_words_apply(cli, &start->words)) != CK_OK)
+		goto out;
+	if (status_fd >= 0 && fcntl(status_fd, F_SETFD, FD_CLOEXEC) != 0) {
+		r = ck_fail_sys(&cli->fail, errno, NULL,
+		    "use the status descriptor");
+		goto out;
 	}
-	argv[n++] = end_option;
-	memcpy(argv + n, command, (size_t)argc * sizeof(*argv));
-	(void)execv(entry, argv);
-	r = ck_fail_set(&cli->fail, CK_NOENFORCE, entry, "cannot be run: %s",
+	if (start->how == CK_LAUNCH_OFF)
+		cli_say(cli, "the worker sandbox is off: this worker is not "
+		    "confined");
+	(void)execvp(command[0], argv);
+	missing = errno == ENOENT || errno == ENOTDIR;
+	r = ck_fail_set(&cli->fail, CK_IO, command[0], "cannot be run: %s",
 	    strerror(errno));
+	/* As a shell would end, and as the entry does. */
+	not_started(status_fd, missing ? 127 : 126,
+	    missing ? "not-found" : "not-run");
+	cli_report(cli, r);
+	_exit(missing ? 127 : 126);
+out:
+	free(as);
 	free(argv);
 	return r;
 }
 
 static ck_err
-worker_exec(struct cli *cli, int status_fd, int argc, char **command)
+become_entry(struct cli *cli, struct worker_start *start, int status_fd,
+    const char *argv0, int argc, char **command)
 {
-	char entry[CK_PATH_MAX];
-	struct ck_place place;
+	static char name[] = ENTRY, plan_option[] = "--plan",
+	    status_option[] = "--status-fd", as_option[] = "--argv0",
+	    end_option[] = "--";
+	char number[16];
+	char **argv = calloc((size_t)argc + 9, sizeof(*argv));
+	char *as = argv0 == NULL ? NULL : strdup(argv0);
+	size_t n = 0;
 	ck_err r;
 
-	if (geteuid() == 0) {
-		(void)ck_fail_set(&cli->fail, CK_NOENFORCE, NULL,
-		    "root cannot be kept from anything");
-		ck_fail_next(&cli->fail, "start workers as an ordinary user");
-		return CK_NOENFORCE;
+	if (argv == NULL || (argv0 != NULL && as == NULL)) {
+		r = ck_fail_set(&cli->fail, CK_NOMEM, NULL, "no memory");
+		goto out;
 	}
-	if ((r = ck_place_resolve(&cli->say, &place, &cli->fail)) != CK_OK ||
-	    (r = not_inside(&place, &cli->fail)) != CK_OK ||
-	    (r = check_plan(cli, &place)) != CK_OK ||
-	    (r = find_entry(cli, &place, entry)) != CK_OK)
+	argv[n++] = name;
+	argv[n++] = plan_option;
+	argv[n++] = start->place.mounts;
+	if (status_fd >= 0) {
+		(void)snprintf(number, sizeof(number), "%d", status_fd);
+		argv[n++] = status_option;
+		argv[n++] = number;
+	}
+	if (as != NULL) {
+		argv[n++] = as_option;
+		argv[n++] = as;
+	}
+	argv[n++] = end_option;
+	memcpy(argv + n, command, (size_t)argc * sizeof(*argv));
+	if ((r = worker_words_apply(cli, &start->words)) != CK_OK)
+		goto out;
+	(void)execv(start->entry, argv);
+	r = ck_fail_set(&cli->fail, CK_NOENFORCE, start->entry,
+	    "cannot be run: %s", strerror(errno));
+out:
+	free(as);
+	free(argv);
+	return r;
+}
+
+ck_err
+worker_become(struct cli *cli, struct worker_start *start, int status_fd,
+    const char *argv0, int argc, char **command)
+{
+	return start->how == CK_LAUNCH_CONFINED ?
+	    become_entry(cli, start, status_fd, argv0, argc, command) :
+	    become_plain(cli, start, status_fd, argv0, argc, command);
+}
+
+static ck_err
+worker_exec(struct cli *cli, const struct worker_said *said, int status_fd,
+    int argc, char **command)
+{
+	struct worker_start start;
+	ck_err r;
+
+	if ((r = worker_ready(cli, said, &start)) != CK_OK)
 		return r;
-	return become(cli, entry, &place, status_fd, argc, command);
+	return worker_become(cli, &start, status_fd, NULL, argc, command);
+}
+
+typedef ck_err run_part(struct cli *cli, int argc, char **argv);
+
+/* NULL: exec, or no part of the verb. */
+static run_part *
+part(const char *sub)
+{
+	static const struct {
+		const char *name;
+		run_part *run;
+	} parts[] = {
+		{ "env", worker_env },
+		{ "shell", worker_shell },
+		{ "install-shell", worker_install },
+		{ "sandbox", worker_sandbox },
+	};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		if (strcmp(sub, parts[i].name) == 0)
+			return parts[i].run;
+	return NULL;
 }
 
 ck_err
 cmd_worker(struct cli *cli, int argc, char **argv)
 {
+	struct worker_said said = WORKER_SAID_INIT;
 	const char *sub = NULL;
 	int status_fd = -1, own = 0;
 	size_t n = 0;
 	const struct opt opts[] = {
 		{ "--status-fd", OPT_FD, &status_fd },
+		{ "--provider-keys", OPT_TEXT, &said.keys },
+		{ "--keep", OPT_LIST, &said.kept },
+		{ "--login-password-fd", OPT_FD, &said.password_fd },
 	};
 	ck_err r;
 
+	if (argc > 0 && part(argv[0]) != NULL)
+		return part(argv[0])(cli, argc - 1, argv + 1);
 	while (own < argc && strcmp(argv[own], "--") != 0)
 		own++;
-	r = cli_options(cli, own, argv, opts, 1, &sub, 1, &n);
+	r = cli_options(cli, own, argv, opts, sizeof(opts) / sizeof(opts[0]),
+	    &sub, 1, &n);
 	if (r == CK_OK && (n != 1 || strcmp(sub, "exec") != 0))
 		r = ck_fail_set(&cli->fail, CK_USAGE, sub,
 		    sub == NULL ? "what to do with a worker is missing" :
@@ -190,11 +292,10 @@ cmd_worker(struct cli *cli, int argc, char **argv)
 		r = ck_fail_set(&cli->fail, CK_USAGE, "--status-fd",
 		    "wants a descriptor from 3");
 	if (r == CK_OK)
-		r = worker_exec(cli, status_fd, argc - own - 1,
+		r = worker_exec(cli, &said, status_fd, argc - own - 1,
 		    argv + own + 1);
 	/* As the entry says it; see src/worker/main.c. */
 	if (status_fd >= 3)
-		(void)dprintf(status_fd, "%d %s\n", ck_err_exit(r),
-		    ck_err_code(r));
+		not_started(status_fd, ck_err_exit(r), ck_err_code(r));
 	return r;
 }

@@ -91,7 +91,7 @@ for name in $others; do
 done
 repair 0
 expect_out_has 'repaired leftover-temporary'
-k_expect ''
+k_expect foreign-file
 only_changed './.clankie-keys/custody.db.new-0000000000004711
 ./.clankie-keys/worker.mounts.tmp-0123abcd
 ./.clankie-keys/worker.sb.tmp-0123abcd
@@ -112,10 +112,10 @@ done
 mkdir "$KEYS/lost-$nonce"
 run "$CK" check
 expect_status 0
-k_expect leftover-keychain
+k_expect 'foreign-file leftover-keychain'
 repair 0
 expect_out_has 'repaired leftover-keychain'
-k_expect ''
+k_expect foreign-file
 only_changed "./.clankie-keys/restored-$nonce/operator.keychain-db
 ./.clankie-keys/scratch-$nonce/operator.keychain-db"
 refute 'the directories too are gone' test -e "$KEYS/scratch-$nonce"

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "worker/mountinfo.h"
+#include "boundary/mountinfo.h"
 #include "worker/worker.h"
 
 static void
@@ -39,18 +39,18 @@ only_listed_variables_are_scrubbed(void **state)
 }
 
 static bool
-parses(const char *text, struct wk_line *ret)
+parses(const char *text, struct ck_mountinfo *ret)
 {
 	char copy[4096];
 
 	(void)snprintf(copy, sizeof(copy), "%s", text);
-	return wk_line_parse(copy, ret);
+	return ck_mountinfo_parse(copy, ret);
 }
 
 static void
 line_gives_its_words(void **state)
 {
-	struct wk_line l;
+	struct ck_mountinfo l;
 
 	(void)state;
 	memset(&l, 0, sizeof(l));
@@ -77,7 +77,7 @@ line_of_another_form_is_refused(void **state)
 	static const char *const bad[] = { "", "36", "36 35", "36 35 98:0",
 		"36 35 98:0 /", "36 35 98:0 / /p", "36 35 98:0 / /p rw",
 		"36 35 98:0 / /p rw shared:1", "36 35 98:0 / /p rw -" };
-	struct wk_line l;
+	struct ck_mountinfo l;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
@@ -89,7 +89,7 @@ static void
 long_point_is_empty(void **state)
 {
 	char text[3000];
-	struct wk_line l;
+	struct ck_mountinfo l;
 
 	(void)state;
 	(void)snprintf(text, sizeof(text), "36 35 98:0 / /%0*d rw - x y",
@@ -104,8 +104,8 @@ static size_t
 lines_of(const char *text, size_t n, ck_err *ret)
 {
 	char path[] = "/tmp/ck-list.XXXXXX";
-	static struct wk_list l;
-	static struct wk_line line;
+	static struct ck_mountlist l;
+	static struct ck_mountinfo line;
 	bool more = true;
 	size_t count = 0;
 
@@ -115,9 +115,9 @@ lines_of(const char *text, size_t n, ck_err *ret)
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(write(l.fd, text, n), n);
 	assert_int_equal(lseek(l.fd, 0, SEEK_SET), 0);
-	while ((*ret = wk_list_next(&l, &line, &more, NULL)) == CK_OK && more)
+	while ((*ret = ck_mountlist_next(&l, &line, &more, NULL)) == CK_OK && more)
 		count++;
-	wk_list_close(&l);
+	ck_mountlist_close(&l);
 	return count;
 }
 
@@ -149,16 +149,16 @@ long_lists_are_read_whole(void **state)
 static void
 kernels_own_list_is_read(void **state)
 {
-	static struct wk_list l;
-	static struct wk_line line;
+	static struct ck_mountlist l;
+	static struct ck_mountinfo line;
 	bool more = true, root = false;
 	ck_err r;
 
 	(void)state;
-	assert_int_equal(wk_list_open(&l, NULL), CK_OK);
-	while ((r = wk_list_next(&l, &line, &more, NULL)) == CK_OK && more)
+	assert_int_equal(ck_mountlist_open(&l, NULL), CK_OK);
+	while ((r = ck_mountlist_next(&l, &line, &more, NULL)) == CK_OK && more)
 		root = root || strcmp(line.point, "/") == 0;
-	wk_list_close(&l);
+	ck_mountlist_close(&l);
 	assert_int_equal(r, CK_OK);
 	assert_true(root);
 }
