@@ -3,6 +3,7 @@
 #ifndef CK_BASE_ENVIRON_H
 #define CK_BASE_ENVIRON_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -27,5 +28,9 @@ typedef void (*ck_environ_cb)(void *arg,
  */
 CK_MUST_USE ck_err ck_environ_scan(const char *name, const char *unless,
     ck_environ_cb cb, void *arg, size_t *ret_unseen, struct ck_fail *fail);
+
+/* The process was started with exactly this variable, NAME=VALUE.  False also
+ * when that cannot be seen. */
+bool ck_environ_has(pid_t pid, const char *variable);
 
 #endif

@@ -15,3 +15,11 @@ ck_environ_scan(const char *name, const char *unless, ck_environ_cb cb,
 	    "what other processes have in their environment is not looked at "
 	    "on this system");
 }
+
+bool
+ck_environ_has(pid_t pid, const char *variable)
+{
+	(void)pid;
+	(void)variable;
+	return false;
+}

@@ -29,33 +29,49 @@ struct install {
 	char shell[CK_PATH_MAX];     /* to record, or "" */
 	char real[CK_PATH_MAX];      /* what the links start now */
 	bool changed;
+	bool herdr;                  /* an empty configuration was made */
 	bool server_wide;            /* Herdr's configuration names a link */
+	bool other_shell;            /* ... or another shell */
 };
 
-/* A worker that began before the directory was there can change it still. */
+/* A worker of this home that began before the directory was there can change
+ * it still. */
+struct running {
+	const char *home;            /* HOME=... */
+	long pid;
+};
+
 static void
 is_running(void *arg, const struct ck_environ_process *process)
 {
-	*(long *)arg = (long)process->pid;
+	struct running *running = arg;
+
+	if (ck_environ_has(process->pid, running->home))
+		running->pid = (long)process->pid;
 }
 
 static ck_err
 nobody_before(struct install *in)
 {
+	char home[CK_PATH_MAX];
+	struct running running = { home, 0 };
 	size_t unseen = 0;
-	long pid = 0;
 	ck_err r;
 
 	if (access(in->links.dir, F_OK) == 0)
 		return CK_OK;
-	r = ck_environ_scan(CK_MARKER_DEFAULT, NULL, is_running, &pid,
+	if ((r = ck_path_format(home, &in->cli->fail, "HOME=%s",
+	    in->place.home)) != CK_OK)
+		return r;
+	r = ck_environ_scan(CK_MARKER_DEFAULT, NULL, is_running, &running,
 	    &unseen, &in->cli->fail);
-	if (r == CK_UNSUPPORTED || (r == CK_OK && pid == 0))
+	if (r == CK_UNSUPPORTED || (r == CK_OK && running.pid == 0))
 		return CK_OK;
 	if (r != CK_OK)
 		return r;
 	(void)ck_fail_set(&in->cli->fail, CK_BUSY, in->links.dir,
-	    "would be open to process %ld, a worker that runs already", pid);
+	    "would be open to process %ld, a worker that runs already",
+	    running.pid);
 	ck_fail_next(&in->cli->fail, "end it, then clankie-keys worker "
 	    "install-shell");
 	return CK_BUSY;
@@ -120,7 +136,9 @@ record(struct install *in, const char *entry, const char *copied)
 
 	if ((r = ck_path_format(row.path, fail, "%s", in->links.dir)) !=
 	    CK_OK || (r = ck_settings_put_locked(&in->place, &in->v, set, 3,
-	    &row, fail)) != CK_OK)
+	    &row, fail)) != CK_OK ||
+	    (entry[0] != '\0' && (r = ck_links_herdr(&in->place, in->v.rec,
+	    &in->herdr, fail)) != CK_OK))
 		return r;
 	/* The directory is there now, so the plan can be about it. */
 	return ck_rules_write(&in->place, in->v.dirfd, in->v.rec, fail);
@@ -157,7 +175,7 @@ install(struct install *in)
 	    "")) != CK_OK)
 		return r;
 	/* Through the installed one, by all its rules. */
-	return worker_find_entry(in->cli, &in->place, l->entry, l->entry);
+	return worker_find_entry(in->cli, l->entry, l->entry);
 }
 
 static ck_err
@@ -176,31 +194,31 @@ uninstall(struct install *in)
 	return record(in, "", "");
 }
 
-/* Herdr's own configuration makes a link the shell of every pane. */
-static bool
-is_server_wide(const struct install *in)
+/* Which shell Herdr's own configuration gives every pane. */
+static void
+look_at_herdr(struct install *in)
 {
 	char path[CK_PATH_MAX];
 	uint8_t *text = NULL;
-	bool found = false;
 	size_t n = 0;
 	int fd = -1;
 
 	if (ck_path_join(in->place.config, "herdr/config.toml", path,
 	    NULL) != CK_OK || ck_io_open_file(AT_FDCWD, path, path, 0, &fd,
 	    NULL, NULL) != CK_OK)
-		return false;
+		return;
 	if (ck_io_read_all(fd, (size_t)1 << 20, path, &text, &n,
 	    NULL) == CK_OK)
 		for (char *line = strtok((char *)text, "\n"); line != NULL;
 		    line = strtok(NULL, "\n")) {
 			line += strspn(line, " \t");
-			found = found || (strncmp(line, "default_shell",
-			    13) == 0 && strstr(line, in->links.dir) != NULL);
+			if (strncmp(line, "default_shell", 13) != 0)
+				continue;
+			in->server_wide = strstr(line, in->links.dir) != NULL;
+			in->other_shell = !in->server_wide;
 		}
 	free(text);
 	ck_io_close(&fd);
-	return found;
 }
 
 static void
@@ -221,6 +239,15 @@ tell(const struct install *in, struct ck_buf *b)
 	    "own, and yours another.\n"
 	    "Panes that are restored get the server's shell; so must they.  "
 	    "Workers that run already\nare what they were.\n");
+	if (in->herdr)
+		ck_buf_format(b, "\nAn empty %s/herdr/config.toml was made, or "
+		    "a worker\ncould make one that names another shell.\n",
+		    in->place.config);
+	if (in->other_shell)
+		ck_buf_text(b, "\nHerdr's config.toml names another "
+		    "default_shell, which goes before SHELL: its panes\n"
+		    "are no workers.  If you did not write that, a worker "
+		    "did.\n");
 	if (in->server_wide)
 		ck_buf_text(b, "\nHerdr's config.toml names a link as "
 		    "default_shell: every server of this user runs\n"
@@ -234,6 +261,7 @@ tell_json(const struct install *in, bool removed, struct ck_buf *b)
 	js_bool(b, "ok", true);
 	js_bool(b, "installed", !removed);
 	js_bool(b, "changed", in->changed);
+	js_bool(b, "herdr_config_made", in->herdr);
 	js_text(b, "dir", in->links.dir);
 	js_text(b, "entry", in->links.entry);
 	if (removed)
@@ -241,6 +269,7 @@ tell_json(const struct install *in, bool removed, struct ck_buf *b)
 	else
 		js_text(b, "shell", in->real);
 	js_bool(b, "server_wide", in->server_wide);
+	js_bool(b, "other_default_shell", in->other_shell);
 	js_shut(b, '}');
 	ck_buf_text(b, "\n");
 }
@@ -251,7 +280,7 @@ report(struct install *in, bool removed)
 	struct ck_buf b = CK_BUF_INIT;
 	ck_err r;
 
-	in->server_wide = is_server_wide(in);
+	look_at_herdr(in);
 	if (in->cli->json)
 		tell_json(in, removed, &b);
 	else if (!removed)

@@ -44,7 +44,7 @@ recorded(struct cli *cli, const struct ck_view *v,
 static ck_err
 find_entry(struct cli *cli, const char *said, struct worker_start *start)
 {
-	ck_err r = worker_find_entry(cli, &start->place, said, start->entry);
+	ck_err r = worker_find_entry(cli, said, start->entry);
 
 	if (r == CK_OK || start->how == CK_LAUNCH_CONFINED)
 		return r;
@@ -66,6 +66,7 @@ judge(struct cli *cli, const struct worker_said *said,
 	    (r = ck_launch_look(&start->place, &launch, &cli->fail)) != CK_OK)
 		return r;
 	news = ck_launch_is_news(&launch);
+	start->wrap_undecided = launch.wrap_undecided;
 	if ((r = recorded(cli, &launch.v, said, entry, start)) == CK_OK)
 		r = ck_launch_settle(&start->place, &launch, &start->how,
 		    &cli->fail);

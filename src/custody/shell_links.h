@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "custody/place.h"
+#include "records/records.h"
 
 #define CK_LINKS_ENTRY "clankie-worker-entry"
 #define CK_LINKS_PROGRAM "clankie-keys"
@@ -50,5 +51,13 @@ CK_MUST_USE ck_err ck_links_make(const struct ck_place *p,
  * The directory stays.  What else is there stays, too. */
 CK_MUST_USE ck_err ck_links_remove(const struct ck_place *p,
     const struct ck_links *links, size_t *ret_removed, struct ck_fail *fail);
+
+/*
+ * An empty configuration of Herdr where there is none and the records protect
+ * one, or a worker could make it and name another shell for every pane.
+ * *ret_made tells; an existing one is left as it is.
+ */
+CK_MUST_USE ck_err ck_links_herdr(const struct ck_place *p,
+    struct ck_records *rec, bool *ret_made, struct ck_fail *fail);
 
 #endif

@@ -96,6 +96,9 @@ for name in zsh bash fish sh; do
 done
 expect_mode 0755 "$ENTRY"
 expect_mode 0755 "$LINKS"
+expect_mode 0600 "$T_HOME/.config/herdr/config.toml"
+refute 'an empty configuration of Herdr' test -s "$T_HOME/.config/herdr/config.toml"
+expect_out_has 'herdr/config.toml was made'
 expect_same "$(dirname "$CK")/clankie-worker-entry" "$ENTRY"
 expect_same "$CK" "$LINKS/clankie-keys"
 run "$CK" get
@@ -150,13 +153,17 @@ expect_status 0
 expect_same "$T_TMP/entry" "$ENTRY"
 
 t_case 'a wrapper for a whole server'
-mkdir -p "$T_HOME/.config/herdr"
 printf '[terminal]\n default_shell = "%s/zsh"\n' "$LINKS" >"$T_HOME/.config/herdr/config.toml"
 run "$CK" worker install-shell
 expect_status 0
 expect_out_has 'your own terminals in Herdr included'
 run "$CK" worker install-shell --json
 expect_json server_wide true
+echo 'default_shell = "/bin/bash"' >"$T_HOME/.config/herdr/config.toml"
+run "$CK" worker install-shell
+expect_status 0
+expect_out_has 'are no workers'
+expect 'it stays as it is' grep -qx 'default_shell = "/bin/bash"' "$T_HOME/.config/herdr/config.toml"
 rm -r "$T_HOME/.config/herdr"
 
 t_case removed

@@ -153,6 +153,28 @@ one_with_the_excluding_variable_is_not_found(void **state)
 	assert_true(found_behind(8, NAME "=value"));
 }
 
+static void
+only_the_whole_variable_is_it(void **state)
+{
+	char first[] = "A=1", *copy = strdup(NAME "=value");
+	int in = -1, status;
+	pid_t pid;
+
+	(void)state;
+	assert_non_null(copy);
+	pid = start(first, copy, &in);
+	assert_true(ck_environ_has(pid, NAME "=value"));
+	assert_true(ck_environ_has(pid, "A=1"));
+	assert_false(ck_environ_has(pid, NAME "=val"));
+	assert_false(ck_environ_has(pid, NAME "=value2"));
+	assert_false(ck_environ_has(pid, "B=1"));
+	assert_false(ck_environ_has(pid, "A="));
+	(void)close(in);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_false(ck_environ_has(pid, "A=1"));
+	free(copy);
+}
+
 /* The name lies across two pieces of the reading. */
 static void
 a_name_behind_a_long_variable_is_found(void **state)
@@ -169,6 +191,7 @@ main(void)
 		cmocka_unit_test(a_set_variable_is_found),
 		cmocka_unit_test(another_name_is_not_found),
 		cmocka_unit_test(a_name_behind_a_long_variable_is_found),
+		cmocka_unit_test(only_the_whole_variable_is_it),
 		cmocka_unit_test(one_with_the_excluding_variable_is_not_found),
 	};
 
