@@ -67,10 +67,11 @@ static const struct ck_finding_info table[CK_F_COUNT] = {
 	[CK_F_FOREIGN_FILE] = { "foreign-file", CK_SEV_WARNING,
 	    "find out who put it there, then move it away" },
 	[CK_F_SECOND_LOGIN] = { "second-bearer-login", CK_SEV_ERROR,
-	    "find the program that wrote it, then remove the item in "
-	    "Keychain Access" },
+	    "find the program that wrote it, then remove the item; {doctor} "
+	    "has the command" },
 	[CK_F_SECOND_FILE] = { "second-bearer-file", CK_SEV_ERROR,
-	    "find the program that wrote it, then remove its entry" },
+	    "find the program that wrote it, then remove its entry; {doctor} "
+	    "has the command" },
 	[CK_F_SECOND_DOTENV] = { "second-bearer-dotenv", CK_SEV_ERROR,
 	    "remove it from that file, then {rotate}" },
 	[CK_F_OVERRIDE] = { "environment-override", CK_SEV_ERROR,
