@@ -3,6 +3,7 @@
 #ifndef CK_BASE_ENVIRON_H
 #define CK_BASE_ENVIRON_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -21,11 +22,15 @@ typedef void (*ck_environ_cb)(void *arg,
 /*
  * Hand over each process of the effective user, except this one, that was
  * started with a variable of this name, set to whatever value, empty
- * included.  Values pass through the secure heap in pieces and are not looked
+ * included, unless it has the variable unless too (may be NULL).  Values pass through the secure heap in pieces and are not looked
  * at.  *ret_unseen: processes that do not show their environment.
  * CK_UNSUPPORTED where the system shows none; CK_NOMEM.
  */
-CK_MUST_USE ck_err ck_environ_scan(const char *name, ck_environ_cb cb,
-    void *arg, size_t *ret_unseen, struct ck_fail *fail);
+CK_MUST_USE ck_err ck_environ_scan(const char *name, const char *unless,
+    ck_environ_cb cb, void *arg, size_t *ret_unseen, struct ck_fail *fail);
+
+/* The process was started with exactly this variable, NAME=VALUE.  False also
+ * when that cannot be seen. */
+bool ck_environ_has(pid_t pid, const char *variable);
 
 #endif

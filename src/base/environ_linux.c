@@ -18,9 +18,11 @@
 
 #define PIECE 4096
 
-/* How far the text since the last NUL is NAME and its equals sign. */
+/* How far the text since the last NUL is NAME and its equals sign, or all of
+ * NAME=VALUE. */
 struct matcher {
 	const char *name;
+	bool whole;               /* it has its value */
 	size_t len;
 	size_t at;
 	bool off;                 /* this variable is another one */
@@ -31,9 +33,12 @@ feed(struct matcher *m, const uint8_t *p, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (p[i] == '\0') {
+			if (m->whole && !m->off && m->at == m->len)
+				return true;
 			m->at = 0;
 			m->off = false;
-		} else if (!m->off && m->at == m->len && p[i] == '=') {
+		} else if (!m->off && !m->whole && m->at == m->len &&
+		    p[i] == '=') {
 			return true;
 		} else if (!m->off && m->at < m->len &&
 		    p[i] == (uint8_t)m->name[m->at]) {
@@ -51,7 +56,8 @@ static bool
 has(int procfd, const char *pid, const char *name, struct ck_secret *piece,
     bool *ret_seen)
 {
-	struct matcher m = { name, strlen(name), 0, false };
+	struct matcher m = { name, strchr(name, '=') != NULL, strlen(name), 0,
+		false };
 	bool found = false;
 	ssize_t n = -1;
 	int dir, fd = -1;
@@ -117,8 +123,8 @@ start_of(int procfd, const char *pid)
 }
 
 ck_err
-ck_environ_scan(const char *name, ck_environ_cb cb, void *arg,
-    size_t *ret_unseen, struct ck_fail *fail)
+ck_environ_scan(const char *name, const char *unless, ck_environ_cb cb,
+    void *arg, size_t *ret_unseen, struct ck_fail *fail)
 {
 	struct ck_environ_process process;
 	struct ck_secret piece = CK_SECRET_INIT;
@@ -138,6 +144,9 @@ ck_environ_scan(const char *name, ck_environ_cb cb, void *arg,
 		if (!is_ours(dirfd(proc), entry->d_name))
 			continue;
 		if (has(dirfd(proc), entry->d_name, name, &piece, &seen)) {
+			if (unless != NULL && has(dirfd(proc), entry->d_name,
+			    unless, &piece, &seen))
+				continue;
 			process.pid = (pid_t)strtol(entry->d_name, NULL, 10);
 			process.started = start_of(dirfd(proc),
 			    entry->d_name);
@@ -150,4 +159,23 @@ ck_environ_scan(const char *name, ck_environ_cb cb, void *arg,
 	ck_secret_wipe(&piece);
 	*ret_unseen = unseen;
 	return CK_OK;
+}
+
+bool
+ck_environ_has(pid_t pid, const char *variable)
+{
+	struct ck_secret piece = CK_SECRET_INIT;
+	bool found = false, seen;
+	char name[24];
+	int proc;
+
+	if (ck_secret_alloc(PIECE, &piece) != CK_OK)
+		return false;
+	proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	(void)snprintf(name, sizeof(name), "%ld", (long)pid);
+	if (proc >= 0)
+		found = has(proc, name, variable, &piece, &seen);
+	ck_io_close(&proc);
+	ck_secret_wipe(&piece);
+	return found;
 }

@@ -80,8 +80,11 @@ CK_MUST_USE ck_err ck_mounts_cover(const struct ck_mounts *plan,
 /* The plan as text, appended to out; the same plan gives the same bytes. */
 void ck_mounts_write(const struct ck_mounts *plan, struct ck_buf *out);
 
-/* The same steps for the set itself; *ret_facts: and all else is the same, the
- * directories that could be renamed and which directory each one was. */
+/*
+ * The same steps for the set itself.  *ret_facts: and b, which was made later,
+ * has the same directories that could be renamed, and each that a knows is the
+ * same one; one that a did not find may be there now.
+ */
 bool ck_mounts_same(const struct ck_mounts *a, const struct ck_mounts *b,
     bool *ret_facts);
 

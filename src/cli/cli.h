@@ -54,6 +54,11 @@ ck_err cmd_rules(struct cli *cli, int argc, char **argv);
 ck_err cmd_worker(struct cli *cli, int argc, char **argv);
 ck_err cmd_keychain(struct cli *cli, int argc, char **argv);
 
+/* What must hold before any secret can exist, with this much secure memory;
+ * main has done it unless the verb's heap is 0. */
+#define CLI_HEAP_VALUE ((size_t)4 << 20)
+CK_MUST_USE ck_err cli_prepare(struct cli *cli, size_t heap);
+
 /* A wrong command line gets the words of keychain's sub-command as next
  * step, other failures stay as they are; gives r back. */
 CK_MUST_USE ck_err keychain_usage(struct cli *cli, const char *words,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clankie-keys worker exec: checks the plan against the records, then becomes
- * the worker entry, which becomes the command. */
-#include "cli.h"
+/* clankie-keys worker exec: becomes the worker entry, which becomes the
+ * command. */
+#include "worker.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,10 +12,8 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "custody/rules.h"
-#include "custody/view.h"
 
-#define ENTRY "clankie-worker-entry"
+#define ENTRY WORKER_ENTRY
 
 /* What it is worth depends on who can change it. */
 static ck_err
@@ -42,159 +40,256 @@ judge_entry(const char *path, bool *ret_there, struct ck_fail *fail)
 	return ck_path_chain_safe(path, fail);
 }
 
-/* Installed beside this program, or for one user, or just built. */
+/* The owner said which: no other one will do. */
 static ck_err
-find_entry(struct cli *cli, const struct ck_place *place,
-    char ret[CK_PATH_MAX])
+recorded_entry(struct cli *cli, const char *path, char ret[CK_PATH_MAX])
 {
-	char self[CK_PATH_MAX], path[CK_PATH_MAX], dir[CK_PATH_MAX];
-	const struct {
-		const char *dir, *rest;
-	} ways[] = {
-		{ dir, "../libexec/clankie-keys/" ENTRY },
-		{ place->home, ".local/libexec/clankie-keys/" ENTRY },
-		{ dir, ENTRY },
+	bool there = false;
+	ck_err r;
+
+	if ((r = judge_entry(path, &there, &cli->fail)) != CK_OK)
+		return r;
+	if (!there) {
+		(void)ck_fail_set(&cli->fail, CK_NOENFORCE, path,
+		    "is the recorded worker entry and is not there");
+		ck_fail_next(&cli->fail, "clankie-keys worker install-shell");
+		return CK_NOENFORCE;
+	}
+	return ck_path_format(ret, &cli->fail, "%s", path);
+}
+
+/* Look at dir + "/" + rest. */
+static ck_err
+look_entry(struct cli *cli, const char *dir, const char *rest,
+    bool *ret_there, char ret[CK_PATH_MAX])
+{
+	char path[CK_PATH_MAX], real[CK_PATH_MAX];
+	ck_err r;
+
+	if ((r = ck_path_format(path, &cli->fail, "%s/%s", dir,
+	    rest)) != CK_OK ||
+	    (r = ck_path_canonical(path, real, &cli->fail)) != CK_OK ||
+	    (r = judge_entry(real, ret_there, &cli->fail)) != CK_OK)
+		return r;
+	if (*ret_there)
+		memcpy(ret, real, sizeof(real));
+	return CK_OK;
+}
+
+/* Installed with this program, or just built.  Nowhere else: what is in the
+ * home and was not recorded may be a worker's. */
+ck_err
+worker_entry_beside(struct cli *cli, char ret[CK_PATH_MAX])
+{
+	static const char *const ways[] = {
+		"../libexec/clankie-keys/" ENTRY, ENTRY,
 	};
+	char self[CK_PATH_MAX], dir[CK_PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	bool there = false;
 	ck_err r;
 
 	self[n < 0 ? 0 : n] = '\0';
 	ck_path_parent(self, dir);
-	for (size_t i = 0; i < 3; i++) {
-		if ((r = ck_path_format(self, &cli->fail, "%s/%s", ways[i].dir,
-		    ways[i].rest)) != CK_OK ||
-		    (r = ck_path_canonical(self, path, &cli->fail)) != CK_OK ||
-		    (r = judge_entry(path, &there, &cli->fail)) != CK_OK)
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
+		if ((r = look_entry(cli, dir, ways[i], &there, ret)) !=
+		    CK_OK || there)
 			return r;
-		if (there) {
-			memcpy(ret, path, sizeof(path));
-			return CK_OK;
-		}
-	}
 	(void)ck_fail_set(&cli->fail, CK_NOENFORCE, ENTRY,
-	    "is neither installed in libexec/clankie-keys beside this program "
-	    "nor in ~/.local");
+	    "is not installed in libexec/clankie-keys beside this program");
 	ck_fail_next(&cli->fail, "cmake --install the build");
 	return CK_NOENFORCE;
 }
 
-/* A mask has a mode that no custody directory has. */
-static ck_err
-not_inside(const struct ck_place *place, struct ck_fail *fail)
+ck_err
+worker_find_entry(struct cli *cli, const char *recorded,
+    char ret[CK_PATH_MAX])
 {
-	struct stat st;
-
-	if (lstat(place->dir, &st) != 0 ||
-	    (st.st_mode & 07777) != CK_MOUNT_MODE_CLOSED)
-		return CK_OK;
-	return ck_fail_set(fail, CK_NESTED, place->dir,
-	    "is masked: this is inside a worker's boundary already");
+	return recorded[0] != '\0' ? recorded_entry(cli, recorded, ret) :
+	    worker_entry_beside(cli, ret);
 }
 
-static ck_err
-check_plan(struct cli *cli, struct ck_place *place)
+void
+worker_not_started(int status_fd, int status, const char *code)
 {
-	struct ck_view v = CK_VIEW_INIT;
-	ck_err r;
-
-	if ((r = ck_view_open(place, CK_REC_READ, &v, &cli->fail)) != CK_OK)
-		return r;
-	if (v.rec == NULL || (!v.dedicated && !ck_view_is_dedicated(&v))) {
-		r = ck_fail_set(&cli->fail, CK_NOSTORE, place->dir,
-		    "there are no records that say what to keep workers "
-		    "from");
-		ck_fail_next(&cli->fail, "clankie-keys migrate");
-	} else {
-		r = ck_rules_ready(place, v.dirfd, v.rec, &cli->fail);
-	}
-	ck_view_close(&v);
-	return r;
+	if (status_fd >= 0)
+		(void)dprintf(status_fd, "%d %s\n", status, code);
 }
 
-/* Gives a reason; on success this process is another program. */
+/* Without a boundary, or in that of an envelope. */
 static ck_err
-become(struct cli *cli, const char *entry, const struct ck_place *place,
-    int status_fd, int argc, char **command)
+become_plain(struct cli *cli, const struct worker_start *start,
+    int status_fd, const char *argv0, int argc, char **command)
 {
-	static char name[] = ENTRY, plan_option[] = "--plan",
-	    status_option[] = "--status-fd", end_option[] = "--";
-	char plan[CK_PATH_MAX], number[16];
-	char **argv = calloc((size_t)argc + 7, sizeof(*argv));
-	size_t n = 0;
+	char **argv = calloc((size_t)argc + 1, sizeof(*argv));
+	char *as = strdup(argv0 == NULL ? command[0] : argv0);
+	bool missing;
 	ck_err r;
 
-	if (argv == NULL)
-		return ck_fail_set(&cli->fail, CK_NOMEM, NULL, "no memory");
-	memcpy(plan, place->mounts, sizeof(plan));
-	argv[n++] = name;
-	argv[n++] = plan_option;
-	argv[n++] = plan;
-	if (status_fd >= 0) {
-		(void)snprintf(number, sizeof(number), "%d", status_fd);
-		argv[n++] = status_option;
-		argv[n++] = number;
+	if (argv == NULL || as == NULL) {
+		r = ck_fail_set(&cli->fail, CK_NOMEM, NULL, "no memory");
+		goto out;
 	}
-	argv[n++] = end_option;
-	memcpy(argv + n, command, (size_t)argc * sizeof(*argv));
-	(void)execv(entry, argv);
-	r = ck_fail_set(&cli->fail, CK_NOENFORCE, entry, "cannot be run: %s",
+	memcpy(argv, command, (size_t)argc * sizeof(*argv));
+	argv[0] = as;
+	if ((r = worker_words_apply(cli, &start->words)) != CK_OK)
+		goto out;
+	if (status_fd >= 0 && fcntl(status_fd, F_SETFD, FD_CLOEXEC) != 0) {
+		r = ck_fail_sys(&cli->fail, errno, NULL,
+		    "use the status descriptor");
+		goto out;
+	}
+	if (start->how == CK_LAUNCH_OFF)
+		cli_say(cli, "the worker sandbox is off: this worker is not "
+		    "confined");
+	else if (start->how == CK_LAUNCH_NATIVE)
+		cli_say(cli, "it confines its commands by itself, which hides "
+		    "nothing from reading");
+	(void)execvp(command[0], argv);
+	missing = errno == ENOENT || errno == ENOTDIR;
+	r = ck_fail_set(&cli->fail, CK_IO, command[0], "cannot be run: %s",
 	    strerror(errno));
+	/* As a shell would end, and as the entry does. */
+	worker_not_started(status_fd, missing ? 127 : 126,
+	    missing ? "not-found" : "not-run");
+	cli_report(cli, r);
+	_exit(missing ? 127 : 126);
+out:
+	free(as);
 	free(argv);
 	return r;
 }
 
 static ck_err
-worker_exec(struct cli *cli, int status_fd, int argc, char **command)
+become_entry(struct cli *cli, struct worker_start *start, int status_fd,
+    const char *argv0, int argc, char **command)
 {
-	char entry[CK_PATH_MAX];
-	struct ck_place place;
+	static char name[] = ENTRY, plan_option[] = "--plan",
+	    status_option[] = "--status-fd", as_option[] = "--argv0",
+	    end_option[] = "--";
+	char number[16];
+	char **argv = calloc((size_t)argc + 9, sizeof(*argv));
+	char *as = argv0 == NULL ? NULL : strdup(argv0);
+	size_t n = 0;
 	ck_err r;
 
-	if (geteuid() == 0) {
-		(void)ck_fail_set(&cli->fail, CK_NOENFORCE, NULL,
-		    "root cannot be kept from anything");
-		ck_fail_next(&cli->fail, "start workers as an ordinary user");
-		return CK_NOENFORCE;
+	if (argv == NULL || (argv0 != NULL && as == NULL)) {
+		r = ck_fail_set(&cli->fail, CK_NOMEM, NULL, "no memory");
+		goto out;
 	}
-	if ((r = ck_place_resolve(&cli->say, &place, &cli->fail)) != CK_OK ||
-	    (r = not_inside(&place, &cli->fail)) != CK_OK ||
-	    (r = check_plan(cli, &place)) != CK_OK ||
-	    (r = find_entry(cli, &place, entry)) != CK_OK)
-		return r;
-	return become(cli, entry, &place, status_fd, argc, command);
+	argv[n++] = name;
+	argv[n++] = plan_option;
+	argv[n++] = start->place.mounts;
+	if (status_fd >= 0) {
+		(void)snprintf(number, sizeof(number), "%d", status_fd);
+		argv[n++] = status_option;
+		argv[n++] = number;
+	}
+	if (as != NULL) {
+		argv[n++] = as_option;
+		argv[n++] = as;
+	}
+	argv[n++] = end_option;
+	memcpy(argv + n, command, (size_t)argc * sizeof(*argv));
+	if ((r = worker_words_apply(cli, &start->words)) != CK_OK)
+		goto out;
+	(void)execv(start->entry, argv);
+	r = ck_fail_set(&cli->fail, CK_NOENFORCE, start->entry,
+	    "cannot be run: %s", strerror(errno));
+out:
+	free(as);
+	free(argv);
+	return r;
+}
+
+ck_err
+worker_become(struct cli *cli, struct worker_start *start, int status_fd,
+    const char *argv0, int argc, char **command)
+{
+	return start->how == CK_LAUNCH_CONFINED ?
+	    become_entry(cli, start, status_fd, argv0, argc, command) :
+	    become_plain(cli, start, status_fd, argv0, argc, command);
+}
+
+typedef ck_err run_part(struct cli *cli, int argc, char **argv);
+
+/* NULL: exec, or no part of the verb. */
+static run_part *
+part(const char *sub)
+{
+	static const struct {
+		const char *name;
+		run_part *run;
+	} parts[] = {
+		{ "env", worker_env },
+		{ "shell", worker_shell },
+		{ "install-shell", worker_install },
+		{ "sandbox", worker_sandbox },
+		{ "codex", worker_codex },
+	};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		if (strcmp(sub, parts[i].name) == 0)
+			return parts[i].run;
+	return NULL;
+}
+
+/* What exec is told; argc and command are what stands behind --. */
+static ck_err
+exec_words(struct cli *cli, const char *sub, size_t n, int argc,
+    int status_fd)
+{
+	if (n != 1 || strcmp(sub, "exec") != 0)
+		return ck_fail_set(&cli->fail, CK_USAGE, sub,
+		    sub == NULL ? "what to do with a worker is missing" :
+		    "is nothing to do with a worker");
+	if (argc < 1)
+		return ck_fail_set(&cli->fail, CK_USAGE, NULL,
+		    "no command stands behind --");
+	if (status_fd >= 0 && status_fd < 3)
+		return ck_fail_set(&cli->fail, CK_USAGE, "--status-fd",
+		    "wants a descriptor from 3");
+	return CK_OK;
 }
 
 ck_err
 cmd_worker(struct cli *cli, int argc, char **argv)
 {
+	struct worker_said said = WORKER_SAID_INIT;
+	struct ck_native_answer answer;
+	enum ck_harness harness;
 	const char *sub = NULL;
 	int status_fd = -1, own = 0;
+	bool explain = false;
 	size_t n = 0;
 	const struct opt opts[] = {
 		{ "--status-fd", OPT_FD, &status_fd },
+		{ "--explain", OPT_FLAG, &explain },
+		{ "--provider-keys", OPT_TEXT, &said.keys },
+		{ "--keep", OPT_LIST, &said.kept },
+		{ "--login-password-fd", OPT_FD, &said.password_fd },
 	};
 	ck_err r;
 
+	if (argc > 0 && part(argv[0]) != NULL)
+		return part(argv[0])(cli, argc - 1, argv + 1);
 	while (own < argc && strcmp(argv[own], "--") != 0)
 		own++;
-	r = cli_options(cli, own, argv, opts, 1, &sub, 1, &n);
-	if (r == CK_OK && (n != 1 || strcmp(sub, "exec") != 0))
-		r = ck_fail_set(&cli->fail, CK_USAGE, sub,
-		    sub == NULL ? "what to do with a worker is missing" :
-		    "is nothing to do with a worker");
-	if (r == CK_OK && own + 1 >= argc)
-		r = ck_fail_set(&cli->fail, CK_USAGE, NULL,
-		    "no command stands behind --");
-	if (r == CK_OK && status_fd >= 0 && status_fd < 3)
-		r = ck_fail_set(&cli->fail, CK_USAGE, "--status-fd",
-		    "wants a descriptor from 3");
-	if (r == CK_OK)
-		r = worker_exec(cli, status_fd, argc - own - 1,
-		    argv + own + 1);
-	/* As the entry says it; see src/worker/main.c. */
+	r = cli_options(cli, own, argv, opts, sizeof(opts) / sizeof(opts[0]),
+	    &sub, 1, &n);
+	argc -= own + 1;
+	argv += own + 1;
+	if (r != CK_OK ||
+	    (r = exec_words(cli, sub, n, argc, status_fd)) != CK_OK)
+		goto out;
+	harness = ck_harness_of(argv[0]);
+	if (explain) {
+		worker_native(cli, harness, argc, argv, &answer);
+		return worker_explain(cli, harness, &answer);
+	}
+	r = worker_launch(cli, &said, harness, status_fd, argc, argv);
+out:
 	if (status_fd >= 3)
-		(void)dprintf(status_fd, "%d %s\n", ck_err_exit(r),
-		    ck_err_code(r));
+		worker_not_started(status_fd, ck_err_exit(r), ck_err_code(r));
 	return r;
 }

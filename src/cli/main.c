@@ -19,7 +19,7 @@
  * with its padding takes 2 MiB, its copy and its growing reader as much
  * again.  What migrate takes in, get must be able to give back. */
 #define HEAP_SMALL ((size_t)512 << 10)
-#define HEAP_VALUE ((size_t)4 << 20)
+#define HEAP_VALUE CLI_HEAP_VALUE
 #define HEAP_BROKER ((size_t)8 << 20)
 #define HEAP_ITEMS ((size_t)8 << 20)
 
@@ -68,7 +68,16 @@ const struct verb cli_verbs[] = {
 	    "[--login-password-fd N]",
 	    "show or write the rules that keep workers out", HEAP_BROKER,
 	    cmd_rules },
-	{ "worker", "worker exec [--status-fd N] -- COMMAND [ARGUMENT]...",
+	{ "worker", "worker exec [--status-fd N] [--explain] [--provider-keys "
+	    "keep|blank] [--keep NAME]... [--login-password-fd N] -- COMMAND "
+	    "[ARGUMENT]... | shell [--login] [--provider-keys keep|blank] "
+	    "[--keep NAME]... [-- ARGUMENT...] | install-shell [--shell PATH | "
+	    "--remove] [--login-password-fd N] | env [--format text|sh|fish] "
+	    "[--marker NAME[=VALUE]] [--provider-keys keep|blank] "
+	    "[--keep NAME]... [--record [--login-password-fd N]] | "
+	    "sandbox [on|off|follow] [--undecided wrap|refuse] "
+	    "[--login-password-fd N] | codex [--program PATH] [--explain] "
+	    "[exec's options] [-- ARGUMENT...]",
 	    "run a command that cannot reach what is protected", 0,
 	    cmd_worker },
 	{ "keychain", "keychain create|list|find|add|update|delete|passwd|"
@@ -115,6 +124,7 @@ read_environment(struct ck_say *say)
 	say->credentials_file = getenv("CLANKIE_CREDENTIALS_FILE");
 	say->settings_file = getenv("CLANKIE_SETTINGS_FILE");
 	say->clankie_state = getenv("CLANKIE_STATE");
+	say->local_sandbox = getenv("CLANKIE_LOCAL_SANDBOX");
 	/* Only whether it is set: the value is none of our business. */
 	say->operator_override = getenv("CLANKIE_OPERATOR_TOKEN") != NULL;
 	say->worker_marked = marker != NULL && marker[0] != '\0';
@@ -128,9 +138,8 @@ at_size_limit(int sig)
 	(void)sig;
 }
 
-/* What must hold before any secret can exist. */
-static ck_err
-prepare(struct cli *cli, size_t heap)
+ck_err
+cli_prepare(struct cli *cli, size_t heap)
 {
 	ck_err r;
 
@@ -260,7 +269,7 @@ main(int argc, char **argv)
 		r = help_of(&cli, verb, argv[0]);
 		goto out;
 	}
-	if ((r = prepare(&cli, verb->heap)) == CK_OK)
+	if ((r = cli_prepare(&cli, verb->heap)) == CK_OK)
 		r = verb->run(&cli, argc, argv);
 	if (r == CK_USAGE && cli.fail.next[0] == '\0')
 		ck_fail_next(&cli.fail, "usage: clankie-keys %s", verb->usage);

@@ -148,14 +148,15 @@ migration(void *arg, const struct ck_rec_event *row)
 }
 
 static void
-scan(struct ck_check *c, const char *name, ck_environ_cb cb,
-    struct processes *k, size_t *ret_unseen)
+scan(struct ck_check *c, const char *name, const char *unless,
+    ck_environ_cb cb, struct processes *k, size_t *ret_unseen)
 {
 	struct ck_fail fail = CK_FAIL_INIT;
 	ck_err r;
 
 	*ret_unseen = 0;
-	if ((r = ck_environ_scan(name, cb, k, ret_unseen, &fail)) != CK_OK)
+	if ((r = ck_environ_scan(name, unless, cb, k, ret_unseen,
+	    &fail)) != CK_OK)
 		ck_finding_fail(c->out, r == CK_UNSUPPORTED ?
 		    CK_F_NOT_CHECKED : CK_F_NOT_JUDGED, r, &fail);
 }
@@ -166,7 +167,8 @@ processes(struct ck_check *c)
 	struct processes services = { c, 0, "" }, workers = { c, 0, "" };
 	size_t unseen, again;
 
-	scan(c, OVERRIDE, overridden, &services, &unseen);
+	/* A worker has it, set empty by its launch, so that it asks no store. */
+	scan(c, OVERRIDE, CK_MARKER_DEFAULT, overridden, &services, &unseen);
 	if (unseen > 0)
 		ck_finding_add(c->out, CK_F_NOT_CHECKED, "/proc",
 		    "look at them yourself, or end them", "%zu process%s of "
@@ -176,7 +178,8 @@ processes(struct ck_check *c)
 	if (c->in_charge && c->viewed && c->v.rec != NULL &&
 	    ck_records_event_each(c->v.rec, migration, &workers,
 	    NULL) == CK_OK && workers.migrated[0] != '\0')
-		scan(c, CK_MARKER_DEFAULT, old_worker, &workers, &again);
+		scan(c, CK_MARKER_DEFAULT, NULL, old_worker, &workers,
+		    &again);
 }
 
 static void

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "base/secret.h"
+#include "boundary/blank.h"
 #include "records/records.h"
 #include "store/bearer.h"
 
@@ -30,7 +31,7 @@
 #define CK_KEYCHAIN_FILE "operator.keychain-db"
 #define CK_RULES_FILE "worker.sb"
 #define CK_MOUNTS_FILE "worker.mounts"
-#define CK_MARKER_DEFAULT "CLANKIE_WORKER_PANE"
+#define CK_MARKER_DEFAULT CK_MARKER
 
 /* Lock settings of the dedicated file, in seconds. */
 #define CK_DEDICATED_IDLE 60
@@ -47,6 +48,7 @@ struct ck_say {
 	const char *credentials_file;   /* $CLANKIE_CREDENTIALS_FILE */
 	const char *settings_file;      /* $CLANKIE_SETTINGS_FILE */
 	const char *clankie_state;      /* $CLANKIE_STATE */
+	const char *local_sandbox;      /* $CLANKIE_LOCAL_SANDBOX */
 	bool operator_override;         /* $CLANKIE_OPERATOR_TOKEN is set */
 	bool worker_marked;             /* the worker marker is set */
 	bool second_later;              /* ck_place_second() is asked later */
@@ -69,6 +71,7 @@ struct ck_place {
 	char state[CK_PATH_MAX];        /* XDG state directory */
 	char clankie_state[CK_PATH_MAX];
 	char settings[CK_PATH_MAX];
+	char envelope[CK_PATH_MAX];     /* control files of an envelope */
 	char unlock[CK_PATH_MAX];       /* unlock.json */
 	char file_broker[CK_PATH_MAX];  /* the file broker, used or not */
 	enum ck_rec_kind broker_kind;   /* LOGIN_KEYCHAIN or FILE_BROKER */
@@ -120,6 +123,14 @@ CK_MUST_USE ck_err ck_place_lock(const struct ck_place *p, int dirfd,
 /* The dedicated file has its final name.  *ret tells; an error (CK_DENIED,
  * CK_REFUSED, CK_DAMAGED) means that it may well exist. */
 CK_MUST_USE ck_err ck_place_dedicated(const struct ck_place *p, bool *ret,
+    struct ck_fail *fail);
+
+/*
+ * p, as a command line for the credential of that row would have given it;
+ * the broker stays p's.  CK_DAMAGED: a format that nobody knows.
+ */
+CK_MUST_USE ck_err ck_place_of_row(const struct ck_place *p,
+    const struct ck_rec_credential *row, struct ck_place *ret,
     struct ck_fail *fail);
 
 #endif

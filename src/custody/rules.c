@@ -70,40 +70,59 @@ below(const char *dir, const char *name, char ret[CK_PATH_MAX],
 	return ck_path_join(real, ck_path_base(path), ret, fail);
 }
 
-ck_err
-ck_rules_defaults(const struct ck_place *p, const char *const *checkouts,
-    size_t n, struct ck_rules_set *ret, struct ck_fail *fail)
+/* Where the usual things are. */
+struct usual_places {
+	const char *dir, *file_broker, *config, *settings, *home;
+};
+
+static ck_err
+add_usual(const struct usual_places *at, struct ck_rules_set *set,
+    struct ck_fail *fail)
 {
 	const struct {
 		const char *dir, *name;
 		bool directory, deny_read;
 		const char *why;
 	} usual[] = {
-		{ p->dir, NULL, true, true, "custody directory" },
-		{ p->file_broker, NULL, false, true, WHY_BROKER },
-		{ p->config, "clankie/credentials.json", false, true,
+		{ at->dir, NULL, true, true, "custody directory" },
+		{ at->file_broker, NULL, false, true, WHY_BROKER },
+		{ at->config, "clankie/credentials.json", false, true,
 		    WHY_BROKER },
-		{ p->settings, NULL, false, false, "settings" },
-		{ p->config, "clankie-keys", true, false,
+		{ at->settings, NULL, false, false, "settings" },
+		{ at->config, "clankie-keys", true, false,
 		    "unlock password" },
-		{ p->config, "herdr/config.toml", false, false,
+		{ at->config, "herdr/config.toml", false, false,
 		    "Herdr configuration" },
-		{ p->home, ".local/libexec/clankie-keys", true, false,
+		{ at->home, ".local/libexec/clankie-keys", true, false,
 		    "worker entry" },
 	};
+	char path[CK_PATH_MAX];
+	ck_err r;
+
+	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++) {
+		r = usual[i].name == NULL ?
+		    ck_path_format(path, fail, "%s", usual[i].dir) :
+		    below(usual[i].dir, usual[i].name, path, fail);
+		if (r != CK_OK || (r = add(set, path, usual[i].directory,
+		    usual[i].deny_read, usual[i].why, fail)) != CK_OK)
+			return r;
+	}
+	return CK_OK;
+}
+
+ck_err
+ck_rules_defaults(const struct ck_place *p, const char *const *checkouts,
+    size_t n, struct ck_rules_set *ret, struct ck_fail *fail)
+{
+	const struct usual_places at = { p->dir, p->file_broker, p->config,
+		p->settings, p->home };
 	struct ck_rules_set set;
 	char path[CK_PATH_MAX];
 	ck_err r;
 
 	set.n = 0;
-	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++) {
-		r = usual[i].name == NULL ?
-		    ck_path_format(path, fail, "%s", usual[i].dir) :
-		    below(usual[i].dir, usual[i].name, path, fail);
-		if (r != CK_OK || (r = add(&set, path, usual[i].directory,
-		    usual[i].deny_read, usual[i].why, fail)) != CK_OK)
-			return r;
-	}
+	if ((r = add_usual(&at, &set, fail)) != CK_OK)
+		return r;
 	for (size_t i = 0; i < n; i++)
 		if ((r = below(checkouts[i], ".env.local", path,
 		    fail)) != CK_OK ||
@@ -115,14 +134,41 @@ ck_rules_defaults(const struct ck_place *p, const char *const *checkouts,
 	return CK_OK;
 }
 
+/* What is protected whatever the records say, by nothing but the home: rules
+ * that followed the environment would be others for each caller. */
+static ck_err
+add_pinned(const struct ck_place *p, struct ck_rules_set *set,
+    struct ck_fail *fail)
+{
+	char config[CK_PATH_MAX], broker[CK_PATH_MAX], settings[CK_PATH_MAX];
+	const struct usual_places at = { p->dir, broker, config, settings,
+		p->home };
+	ck_err r;
+
+	if ((r = below(p->home, ".config", config, fail)) != CK_OK ||
+	    (r = below(config, "clankie/credentials.json", broker,
+	    fail)) != CK_OK ||
+	    (r = below(config, "clankie/settings.json", settings,
+	    fail)) != CK_OK)
+		return r;
+	return add_usual(&at, set, fail);
+}
+
 static ck_err
 collect(void *arg, const struct ck_rec_protected *row)
 {
 	struct ck_rules_set *set = arg;
 
-	for (size_t i = 0; i < set->n; i++)
-		if (strcmp(set->row[i].path, row->path) == 0)
-			return CK_OK;
+	for (size_t i = 0; i < set->n; i++) {
+		struct ck_rec_protected *known = &set->row[i];
+
+		if (strcmp(known->path, row->path) != 0)
+			continue;
+		/* A row makes nothing weaker, but it may close more. */
+		known->deny_read = known->deny_read || row->deny_read;
+		known->directory = known->directory || row->directory;
+		return CK_OK;
+	}
 	if (set->n == CK_RULES_ROWS_MAX)
 		return CK_REFUSED;
 	set->row[set->n++] = *row;
@@ -142,11 +188,9 @@ ck_rules_recorded(const struct ck_place *p, struct ck_records *rec,
 {
 	ck_err r;
 
-	/* These are what the rules are for: no edit of the records takes them
-	 * out.  First, so that a row cannot make them weaker either. */
+	/* First, so that a row cannot make them weaker either. */
 	ret->n = 0;
-	if ((r = add_row(ret, p->dir, true, true, "custody directory",
-	    fail)) != CK_OK)
+	if ((r = add_pinned(p, ret, fail)) != CK_OK)
 		return r;
 	/* All of them, so that it is the same for whichever credential. */
 	if ((r = ck_records_store_each(rec, collect_broker, ret,

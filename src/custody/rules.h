@@ -32,8 +32,9 @@ CK_MUST_USE ck_err ck_rules_defaults(const struct ck_place *p,
     const char *const *checkouts, size_t n, struct ck_rules_set *ret,
     struct ck_fail *fail);
 
-/* The rows the records hold, and always the custody directory and the file
- * broker that is in use.  CK_REFUSED when there are too many. */
+/* The rows the records hold; and always, whatever they say, the file brokers
+ * in use and what ck_rules_defaults() has for this home without an
+ * environment.  CK_REFUSED when there are too many. */
 CK_MUST_USE ck_err ck_rules_recorded(const struct ck_place *p,
     struct ck_records *rec, struct ck_rules_set *ret, struct ck_fail *fail);
 

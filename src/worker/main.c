@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * clankie-worker-entry --plan FILE [--status-fd N] -- COMMAND [ARGUMENT...]
+ * clankie-worker-entry --plan FILE [--status-fd N] [--argv0 NAME] -- COMMAND
+ *     [ARGUMENT...]
+ *
+ * Under the name of a shell it is that shell in a boundary; see shell.c.
  *
  * The command runs in this very process.  Exit status: the command's; 126
  * when it cannot be run, 127 when it does not exist; else one of the table in
@@ -14,18 +17,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
+
+#include "boundary/blank.h"
 
 #define PROGRAM "clankie-worker-entry"
 
+/* More variables than anybody has; pages that are not used cost nothing. */
+#define VARIABLES_MAX 32768
+
 static struct worker w;
+static char *inherited[VARIABLES_MAX];
 
 static ck_err
 usage(struct ck_fail *fail, const char *word, const char *why)
 {
 	(void)ck_fail_set(fail, CK_USAGE, word, "%s", why);
-	ck_fail_next(fail, "usage: " PROGRAM " --plan FILE [--status-fd N] -- "
-	    "COMMAND [ARGUMENT]...");
+	ck_fail_next(fail, "usage: " PROGRAM " --plan FILE [--status-fd N] "
+	    "[--argv0 NAME] -- COMMAND [ARGUMENT]...");
 	return CK_USAGE;
 }
 
@@ -47,12 +57,15 @@ descriptor(const char *text, struct ck_fail *fail)
 static ck_err
 arguments(int argc, char **argv, struct ck_fail *fail)
 {
+	char *as = NULL;
 	int i = 1;
 	ck_err r;
 
 	for (; i + 1 < argc && strcmp(argv[i], "--") != 0; i += 2) {
 		if (strcmp(argv[i], "--plan") == 0)
 			w.plan_path = argv[i + 1];
+		else if (strcmp(argv[i], "--argv0") == 0)
+			as = argv[i + 1];
 		else if (strcmp(argv[i], "--status-fd") != 0)
 			return usage(fail, argv[i], "is no option");
 		else if ((r = descriptor(argv[i + 1], fail)) != CK_OK)
@@ -63,6 +76,9 @@ arguments(int argc, char **argv, struct ck_fail *fail)
 	if (i + 1 >= argc || strcmp(argv[i], "--") != 0)
 		return usage(fail, NULL, "no command stands behind --");
 	w.command = argv + i + 1;
+	w.file = w.command[0];
+	if (as != NULL)
+		w.command[0] = as;
 	return CK_OK;
 }
 
@@ -144,21 +160,41 @@ end(int status, const char *code, const struct ck_fail *fail)
 	return status;
 }
 
+/* The path that execve(2) was given, by the kernel. */
+static const char *
+executed(void)
+{
+	union {
+		unsigned long value;
+		const char *text;
+	} path = { getauxval(AT_EXECFN) };
+
+	return path.value == 0 ? "" : path.text;
+}
+
 int
 main(int argc, char **argv)
 {
 	struct ck_fail fail = CK_FAIL_INIT;
+	const char *shell;
 	bool missing;
 	ck_err r;
 
 	w.status_fd = -1;
 	wk_environment_scrub(environ);
-	if ((r = arguments(argc, argv, &fail)) != CK_OK ||
-	    (r = confine(&fail)) != CK_OK)
+	shell = wk_shell_link(executed(), argc > 0 ? argv[0] : "");
+	if (shell != NULL) {
+		r = wk_shell(shell, argc, argv, &fail);
 		return end(ck_err_exit(r), ck_err_code(r), &fail);
-	(void)execvp(w.command[0], w.command);
+	}
+	if ((r = arguments(argc, argv, &fail)) != CK_OK ||
+	    (r = ck_blank_environment(environ, inherited, VARIABLES_MAX,
+	    &fail)) != CK_OK || (r = confine(&fail)) != CK_OK)
+		return end(ck_err_exit(r), ck_err_code(r), &fail);
+	environ = inherited;
+	(void)execvp(w.file, w.command);
 	missing = errno == ENOENT || errno == ENOTDIR;
-	(void)ck_fail_set(&fail, CK_IO, w.command[0], "cannot be run: %s",
+	(void)ck_fail_set(&fail, CK_IO, w.file, "cannot be run: %s",
 	    strerror(errno));
 	return missing ? end(127, "not-found", &fail) :
 	    end(126, "not-run", &fail);

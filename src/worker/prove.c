@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "worker/mountinfo.h"
+#include "boundary/mountinfo.h"
 
 /* Where a protected path really is: in which file system, and where there. */
 struct real {
@@ -16,8 +16,8 @@ struct real {
 };
 
 static struct real reals[CK_MOUNTS_MAX];
-static struct wk_list list;
-static struct wk_line line;
+static struct ck_mountlist list;
+static struct ck_mountinfo line;
 
 static ck_err
 unproved(struct ck_fail *fail, const char *path, const char *why)
@@ -37,7 +37,7 @@ step_of(const struct worker *w, long id)
 }
 
 static ck_err
-check_ours(const struct worker *w, size_t i, const struct wk_line *l,
+check_ours(const struct worker *w, size_t i, const struct ck_mountinfo *l,
     struct ck_fail *fail)
 {
 	const struct ck_mount *m = &w->plan.step[i];
@@ -56,7 +56,7 @@ check_ours(const struct worker *w, size_t i, const struct wk_line *l,
 
 /* A mount of somebody else's in a directory that should be read-only. */
 static ck_err
-check_other(const struct worker *w, const struct wk_line *l,
+check_other(const struct worker *w, const struct ck_mountinfo *l,
     struct ck_fail *fail)
 {
 	for (size_t i = 0; i < w->plan.n; i++) {
@@ -96,7 +96,7 @@ transplant(char to[CK_PATH_MAX], const char *root, const char *path,
 /* The deepest mount that is not ours is the one that has it, the last one of
  * several at one point. */
 static void
-locate(const struct worker *w, const struct wk_line *l)
+locate(const struct worker *w, const struct ck_mountinfo *l)
 {
 	size_t n = strlen(l->point);
 
@@ -115,7 +115,7 @@ locate(const struct worker *w, const struct wk_line *l)
 
 /* What a step keeps, this mount gives: reading, or writing. */
 static bool
-undoes(const struct ck_mount *m, const struct wk_line *l)
+undoes(const struct ck_mount *m, const struct ck_mountinfo *l)
 {
 	if (m->step == CK_MOUNT_READ || m->step == CK_MOUNT_BACK)
 		return !l->read_only;
@@ -126,7 +126,7 @@ undoes(const struct ck_mount *m, const struct wk_line *l)
  * goes to alias; or something that is in the directory.  A mask that can be
  * listed is about the names in it only. */
 static bool
-shows(const struct worker *w, size_t i, const struct wk_line *l,
+shows(const struct worker *w, size_t i, const struct ck_mountinfo *l,
     char alias[CK_PATH_MAX])
 {
 	const struct ck_mount *m = &w->plan.step[i];
@@ -147,7 +147,7 @@ shows(const struct worker *w, size_t i, const struct wk_line *l,
 }
 
 static ck_err
-check_alias(const struct worker *w, const struct wk_line *l,
+check_alias(const struct worker *w, const struct ck_mountinfo *l,
     struct ck_fail *fail)
 {
 	char alias[CK_PATH_MAX];
@@ -196,12 +196,13 @@ for_each(struct worker *w, size_t *found,
 	bool more = true;
 	ck_err r;
 
-	if ((r = wk_list_open(&list, fail)) != CK_OK)
+	if ((r = ck_mountlist_open(&list, fail)) != CK_OK)
 		return r;
-	while ((r = wk_list_next(&list, &line, &more, fail)) == CK_OK && more)
+	while ((r = ck_mountlist_next(&list, &line, &more,
+	    fail)) == CK_OK && more)
 		if ((r = look(w, found, fail)) != CK_OK)
 			break;
-	wk_list_close(&list);
+	ck_mountlist_close(&list);
 	return r;
 }
 

@@ -31,12 +31,24 @@ struct worker {
 	uid_t uid;
 	gid_t gid;
 	const char *plan_path;
-	char **command;
+	char **command;          /* its arguments, the first by any name */
+	const char *file;        /* what is executed */
 	int status_fd;           /* -1: nobody asked */
 	char cwd[PATH_MAX];
 	struct ck_mounts plan;
 	struct wk_seen seen[CK_MOUNTS_MAX];
 };
+
+/*
+ * Is this the entry under the name of a shell?  executed is the path of
+ * execve(2).  The name or path it has as one; NULL: it is not.  Then wk_shell()
+ * becomes "clankie-keys worker shell", with the same arguments; it returns
+ * only with a reason.
+ */
+const char *wk_shell_link(const char *executed, const char *argv0);
+#define WK_WORDS_MAX 65536
+CK_MUST_USE ck_err wk_shell(const char *link, int argc, char **argv,
+    struct ck_fail *fail);
 
 /* In this order.  Each fails with a reason, and then nothing is started. */
 

@@ -13,7 +13,7 @@
 t_case 'before there is a custody'
 c_home
 snapshot -d "$T_HOME"
-for words in '' exec 'exec --' 'exec true' 'shell -- true' \
+for words in '' exec 'exec --' 'exec true' 'spell -- true' \
     'exec --status-fd 2 -- true' 'exec --status-fd 77 -- true' \
     'exec --no -- true'; do
 	# shellcheck disable=SC2086  # words
@@ -28,6 +28,9 @@ if [ "$(id -u)" -eq 0 ]; then
 	expect_unchanged
 	exit 0
 fi
+mkdir -p "$CLANKIE"
+echo '{"fleet":{"workerSandbox":true}}' >"$CLANKIE/settings.json"
+snapshot -d "$T_HOME"
 run "$CK" worker exec -- true
 expect_status 23
 expect_err_has migrate

@@ -47,6 +47,8 @@ w_custody() {
 	run "$CK" migrate --checkout "$T_HOME/src/app" \
 	    --checkout "$T_HOME/src/other"
 	expect_status 0
+	# The first launch writes down that the switch is on.
+	"$CK" worker exec -- true
 	W_HOME=$T_HOME
 	W_FRESH=$T_TMP/fresh
 	W_TWIN=$T_TMP/twin

@@ -14,6 +14,7 @@
 #include "base/secret.h"
 
 #define NAME "CK_TEST_ENVIRON_NAME"
+#define UNLESS "CK_TEST_ENVIRON_UNLESS"
 
 static int
 setup(void **state)
@@ -79,8 +80,8 @@ scan_has(pid_t pid)
 	int64_t now = ck_clock_wall();
 	size_t unseen = 0;
 
-	assert_int_equal(ck_environ_scan(NAME, compare, &l, &unseen, NULL),
-	    CK_OK);
+	assert_int_equal(ck_environ_scan(NAME, UNLESS, compare, &l, &unseen,
+	    NULL), CK_OK);
 	if (l.found)
 		assert_true(l.started >= now - 120 && l.started <= now + 2);
 	return l.found;
@@ -127,6 +128,53 @@ another_name_is_not_found(void **state)
 	assert_false(found_behind(8, NAME));
 }
 
+/* Whichever of the two stands first. */
+static void
+one_with_the_excluding_variable_is_not_found(void **state)
+{
+	static const char *const pair[2] = { NAME "=value", UNLESS "=1" };
+	char *first, *second;
+	pid_t pid;
+	int in = -1, status;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		first = strdup(pair[i]);
+		second = strdup(pair[1 - i]);
+		assert_non_null(first);
+		assert_non_null(second);
+		pid = start(first, second, &in);
+		assert_false(scan_has(pid));
+		(void)close(in);
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		free(first);
+		free(second);
+	}
+	assert_true(found_behind(8, NAME "=value"));
+}
+
+static void
+only_the_whole_variable_is_it(void **state)
+{
+	char first[] = "A=1", *copy = strdup(NAME "=value");
+	int in = -1, status;
+	pid_t pid;
+
+	(void)state;
+	assert_non_null(copy);
+	pid = start(first, copy, &in);
+	assert_true(ck_environ_has(pid, NAME "=value"));
+	assert_true(ck_environ_has(pid, "A=1"));
+	assert_false(ck_environ_has(pid, NAME "=val"));
+	assert_false(ck_environ_has(pid, NAME "=value2"));
+	assert_false(ck_environ_has(pid, "B=1"));
+	assert_false(ck_environ_has(pid, "A="));
+	(void)close(in);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_false(ck_environ_has(pid, "A=1"));
+	free(copy);
+}
+
 /* The name lies across two pieces of the reading. */
 static void
 a_name_behind_a_long_variable_is_found(void **state)
@@ -143,6 +191,8 @@ main(void)
 		cmocka_unit_test(a_set_variable_is_found),
 		cmocka_unit_test(another_name_is_not_found),
 		cmocka_unit_test(a_name_behind_a_long_variable_is_found),
+		cmocka_unit_test(only_the_whole_variable_is_it),
+		cmocka_unit_test(one_with_the_excluding_variable_is_not_found),
 	};
 
 	return cmocka_run_group_tests(tests, setup, NULL);

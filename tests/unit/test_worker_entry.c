@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "worker/mountinfo.h"
+#include "boundary/mountinfo.h"
 #include "worker/worker.h"
 
 static void
@@ -38,19 +38,55 @@ only_listed_variables_are_scrubbed(void **state)
 	assert_null(list[0]);
 }
 
+static void
+name_is(const char *executed, const char *argv0, const char *name)
+{
+	const char *got = wk_shell_link(executed, argv0);
+
+	if (name == NULL)
+		assert_null(got);
+	else
+		assert_string_equal(got == NULL ? "none" : got, name);
+}
+
+/* The kernel's path first, and what the caller says only where it tells
+ * nothing. */
+static void
+only_names_of_shells_are_one(void **state)
+{
+	(void)state;
+	name_is("/l/zsh", "/l/zsh", "/l/zsh");
+	name_is("/l/zsh", "-zsh", "/l/zsh");
+	name_is("/l/zsh", "-bash", "/l/zsh");
+	name_is("/l/fish", "other", "/l/fish");
+	name_is("zsh", "", "zsh");
+	name_is("/l/clankie-worker-entry", "zsh", NULL);
+	name_is("/l/clankie-worker-entry", "-bash", NULL);
+	name_is("/home/o/script", "/l/sh", "/l/sh");
+	name_is("/home/o/script", "-/l/sh", "/l/sh");
+	name_is("/dev/fd/3", "-bash", "bash");
+	name_is("", "-fish", "fish");
+	name_is("", "--fish", NULL);
+	name_is("", "", NULL);
+	name_is("", "-", NULL);
+	name_is("/l/zsh/", "x", NULL);
+	name_is("/l/mksh", "mksh", NULL);
+	name_is("/l/zsh2", "zsh.", NULL);
+}
+
 static bool
-parses(const char *text, struct wk_line *ret)
+parses(const char *text, struct ck_mountinfo *ret)
 {
 	char copy[4096];
 
 	(void)snprintf(copy, sizeof(copy), "%s", text);
-	return wk_line_parse(copy, ret);
+	return ck_mountinfo_parse(copy, ret);
 }
 
 static void
 line_gives_its_words(void **state)
 {
-	struct wk_line l;
+	struct ck_mountinfo l;
 
 	(void)state;
 	memset(&l, 0, sizeof(l));
@@ -77,7 +113,7 @@ line_of_another_form_is_refused(void **state)
 	static const char *const bad[] = { "", "36", "36 35", "36 35 98:0",
 		"36 35 98:0 /", "36 35 98:0 / /p", "36 35 98:0 / /p rw",
 		"36 35 98:0 / /p rw shared:1", "36 35 98:0 / /p rw -" };
-	struct wk_line l;
+	struct ck_mountinfo l;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
@@ -89,7 +125,7 @@ static void
 long_point_is_empty(void **state)
 {
 	char text[3000];
-	struct wk_line l;
+	struct ck_mountinfo l;
 
 	(void)state;
 	(void)snprintf(text, sizeof(text), "36 35 98:0 / /%0*d rw - x y",
@@ -104,8 +140,8 @@ static size_t
 lines_of(const char *text, size_t n, ck_err *ret)
 {
 	char path[] = "/tmp/ck-list.XXXXXX";
-	static struct wk_list l;
-	static struct wk_line line;
+	static struct ck_mountlist l;
+	static struct ck_mountinfo line;
 	bool more = true;
 	size_t count = 0;
 
@@ -115,9 +151,9 @@ lines_of(const char *text, size_t n, ck_err *ret)
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(write(l.fd, text, n), n);
 	assert_int_equal(lseek(l.fd, 0, SEEK_SET), 0);
-	while ((*ret = wk_list_next(&l, &line, &more, NULL)) == CK_OK && more)
+	while ((*ret = ck_mountlist_next(&l, &line, &more, NULL)) == CK_OK && more)
 		count++;
-	wk_list_close(&l);
+	ck_mountlist_close(&l);
 	return count;
 }
 
@@ -149,16 +185,16 @@ long_lists_are_read_whole(void **state)
 static void
 kernels_own_list_is_read(void **state)
 {
-	static struct wk_list l;
-	static struct wk_line line;
+	static struct ck_mountlist l;
+	static struct ck_mountinfo line;
 	bool more = true, root = false;
 	ck_err r;
 
 	(void)state;
-	assert_int_equal(wk_list_open(&l, NULL), CK_OK);
-	while ((r = wk_list_next(&l, &line, &more, NULL)) == CK_OK && more)
+	assert_int_equal(ck_mountlist_open(&l, NULL), CK_OK);
+	while ((r = ck_mountlist_next(&l, &line, &more, NULL)) == CK_OK && more)
 		root = root || strcmp(line.point, "/") == 0;
-	wk_list_close(&l);
+	ck_mountlist_close(&l);
 	assert_int_equal(r, CK_OK);
 	assert_true(root);
 }
@@ -167,6 +203,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(only_names_of_shells_are_one),
 		cmocka_unit_test(only_listed_variables_are_scrubbed),
 		cmocka_unit_test(line_gives_its_words),
 		cmocka_unit_test(line_of_another_form_is_refused),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See mountinfo.h. */
-#include "worker/mountinfo.h"
+#include "boundary/mountinfo.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ copy(char *to, size_t room, const char *from)
 }
 
 bool
-wk_line_parse(char *text, struct wk_line *ret)
+ck_mountinfo_parse(char *text, struct ck_mountinfo *ret)
 {
 	char *at = text, *id = word(&at), *w;
 
@@ -68,8 +68,8 @@ wk_line_parse(char *text, struct wk_line *ret)
 }
 
 ck_err
-wk_list_next(struct wk_list *l, struct wk_line *ret, bool *ret_more,
-    struct ck_fail *fail)
+ck_mountlist_next(struct ck_mountlist *l, struct ck_mountinfo *ret,
+    bool *ret_more, struct ck_fail *fail)
 {
 	char *end;
 	ssize_t got;
@@ -92,7 +92,7 @@ wk_list_next(struct wk_list *l, struct wk_line *ret, bool *ret_more,
 		l->n += (size_t)got;
 	}
 	*end = '\0';
-	if (!wk_line_parse(l->buf + l->at, ret))
+	if (!ck_mountinfo_parse(l->buf + l->at, ret))
 		return unreadable(fail, "has a line of another form");
 	l->at = (size_t)(end - l->buf) + 1;
 	*ret_more = true;
@@ -100,7 +100,7 @@ wk_list_next(struct wk_list *l, struct wk_line *ret, bool *ret_more,
 }
 
 ck_err
-wk_list_open(struct wk_list *l, struct ck_fail *fail)
+ck_mountlist_open(struct ck_mountlist *l, struct ck_fail *fail)
 {
 	l->n = l->at = 0;
 	l->fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
@@ -108,7 +108,7 @@ wk_list_open(struct wk_list *l, struct ck_fail *fail)
 }
 
 void
-wk_list_close(struct wk_list *l)
+ck_mountlist_close(struct ck_mountlist *l)
 {
 	(void)close(l->fd);
 	l->fd = -1;
