@@ -95,6 +95,8 @@ static const struct ck_finding_info table[CK_F_COUNT] = {
 	    "{doctor --rebuild} would make" },
 	[CK_F_JOURNAL_OPEN] = { "journal-open", CK_SEV_WARNING,
 	    "{doctor} says what finishes it" },
+	[CK_F_RESTORE_UNFINISHED] = { "restore-unfinished", CK_SEV_ERROR,
+	    "{restore}" },
 	[CK_F_PRECEDENCE] = { "precedence-not-first", CK_SEV_ERROR, RECORDS },
 	[CK_F_PRINCIPAL_UNKNOWN] = { "principal-unknown", CK_SEV_ERROR,
 	    "{precedence list} names those that it knows" },
