@@ -54,9 +54,12 @@ ck_err cmd_rules(struct cli *cli, int argc, char **argv);
 ck_err cmd_worker(struct cli *cli, int argc, char **argv);
 ck_err cmd_keychain(struct cli *cli, int argc, char **argv);
 
+/* Secure memory, bytes: for a password and the keys of a keychain, and for a
+ * value besides. */
+#define CLI_HEAP_KEYS ((size_t)512 << 10)
+#define CLI_HEAP_VALUE ((size_t)4 << 20)
 /* What must hold before any secret can exist, with this much secure memory;
  * main has done it unless the verb's heap is 0. */
-#define CLI_HEAP_VALUE ((size_t)4 << 20)
 CK_MUST_USE ck_err cli_prepare(struct cli *cli, size_t heap);
 
 /* A wrong command line gets the words of keychain's sub-command as next
