@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "base/err.h"
 #include "base/secret.h"
+#include "custody/helpers.h"
 #include "custody/place.h"
 
 struct cli {
@@ -139,6 +140,19 @@ CK_MUST_USE ck_err cli_absolute(struct cli *cli, const char *typed,
 /* Make the path of --broker absolute, if there is one.  Errors of
  * cli_absolute(). */
 CK_MUST_USE ck_err cli_broker(struct cli *cli);
+
+/* Where helpers outside of a boundary are looked for.  The pointers are place's
+ * and the environment's. */
+void cli_helpers_say(const struct ck_place *place,
+    struct ck_helpers_say *ret);
+
+/* status about workers: the owner's word, what their boundary changes and
+ * leaves open, and which helpers outside of it they reach. */
+struct ck_status;
+void status_workers_text(const struct ck_place *place,
+    const struct ck_status *s, struct ck_buf *b);
+void status_workers_json(const struct ck_place *place,
+    const struct ck_status *s, struct ck_buf *b);
 
 /* --- output (out.c) --- */
 

@@ -75,9 +75,10 @@ const struct verb cli_verbs[] = {
 	    "--remove] [--login-password-fd N] | env [--format text|sh|fish] "
 	    "[--marker NAME[=VALUE]] [--provider-keys keep|blank] "
 	    "[--keep NAME]... [--record [--login-password-fd N]] | "
-	    "sandbox [on|off|follow] [--undecided wrap|refuse] "
-	    "[--login-password-fd N] | codex [--program PATH] [--explain] "
-	    "[exec's options] [-- ARGUMENT...]",
+	    "sandbox [on|off|follow] [--strict on|off] "
+	    "[--undecided wrap|refuse] [--login-password-fd N] | "
+	    "codex [--program PATH] [--explain] [exec's options] "
+	    "[-- ARGUMENT...]",
 	    "run a command that cannot reach what is protected", 0,
 	    cmd_worker },
 	{ "keychain", "keychain create|list|find|add|update|delete|passwd|"
