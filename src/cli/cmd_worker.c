@@ -109,9 +109,8 @@ worker_find_entry(struct cli *cli, const char *recorded,
 	    worker_entry_beside(cli, ret);
 }
 
-/* With status_fd as the entry uses it. */
-static void
-not_started(int status_fd, int status, const char *code)
+void
+worker_not_started(int status_fd, int status, const char *code)
 {
 	if (status_fd >= 0)
 		(void)dprintf(status_fd, "%d %s\n", status, code);
@@ -143,12 +142,15 @@ become_plain(struct cli *cli, const struct worker_start *start,
 	if (start->how == CK_LAUNCH_OFF)
 		cli_say(cli, "the worker sandbox is off: this worker is not "
 		    "confined");
+	else if (start->how == CK_LAUNCH_NATIVE)
+		cli_say(cli, "it confines its commands by itself, which hides "
+		    "nothing from reading");
 	(void)execvp(command[0], argv);
 	missing = errno == ENOENT || errno == ENOTDIR;
 	r = ck_fail_set(&cli->fail, CK_IO, command[0], "cannot be run: %s",
 	    strerror(errno));
 	/* As a shell would end, and as the entry does. */
-	not_started(status_fd, missing ? 127 : 126,
+	worker_not_started(status_fd, missing ? 127 : 126,
 	    missing ? "not-found" : "not-run");
 	cli_report(cli, r);
 	_exit(missing ? 127 : 126);
@@ -209,18 +211,6 @@ worker_become(struct cli *cli, struct worker_start *start, int status_fd,
 	    become_plain(cli, start, status_fd, argv0, argc, command);
 }
 
-static ck_err
-worker_exec(struct cli *cli, const struct worker_said *said, int status_fd,
-    int argc, char **command)
-{
-	struct worker_start start;
-	ck_err r;
-
-	if ((r = worker_ready(cli, said, &start)) != CK_OK)
-		return r;
-	return worker_become(cli, &start, status_fd, NULL, argc, command);
-}
-
 typedef ck_err run_part(struct cli *cli, int argc, char **argv);
 
 /* NULL: exec, or no part of the verb. */
@@ -235,6 +225,7 @@ part(const char *sub)
 		{ "shell", worker_shell },
 		{ "install-shell", worker_install },
 		{ "sandbox", worker_sandbox },
+		{ "codex", worker_codex },
 	};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
@@ -243,15 +234,37 @@ part(const char *sub)
 	return NULL;
 }
 
+/* What exec is told; argc and command are what stands behind --. */
+static ck_err
+exec_words(struct cli *cli, const char *sub, size_t n, int argc,
+    int status_fd)
+{
+	if (n != 1 || strcmp(sub, "exec") != 0)
+		return ck_fail_set(&cli->fail, CK_USAGE, sub,
+		    sub == NULL ? "what to do with a worker is missing" :
+		    "is nothing to do with a worker");
+	if (argc < 1)
+		return ck_fail_set(&cli->fail, CK_USAGE, NULL,
+		    "no command stands behind --");
+	if (status_fd >= 0 && status_fd < 3)
+		return ck_fail_set(&cli->fail, CK_USAGE, "--status-fd",
+		    "wants a descriptor from 3");
+	return CK_OK;
+}
+
 ck_err
 cmd_worker(struct cli *cli, int argc, char **argv)
 {
 	struct worker_said said = WORKER_SAID_INIT;
+	struct ck_native_answer answer;
+	enum ck_harness harness;
 	const char *sub = NULL;
 	int status_fd = -1, own = 0;
+	bool explain = false;
 	size_t n = 0;
 	const struct opt opts[] = {
 		{ "--status-fd", OPT_FD, &status_fd },
+		{ "--explain", OPT_FLAG, &explain },
 		{ "--provider-keys", OPT_TEXT, &said.keys },
 		{ "--keep", OPT_LIST, &said.kept },
 		{ "--login-password-fd", OPT_FD, &said.password_fd },
@@ -264,21 +277,19 @@ cmd_worker(struct cli *cli, int argc, char **argv)
 		own++;
 	r = cli_options(cli, own, argv, opts, sizeof(opts) / sizeof(opts[0]),
 	    &sub, 1, &n);
-	if (r == CK_OK && (n != 1 || strcmp(sub, "exec") != 0))
-		r = ck_fail_set(&cli->fail, CK_USAGE, sub,
-		    sub == NULL ? "what to do with a worker is missing" :
-		    "is nothing to do with a worker");
-	if (r == CK_OK && own + 1 >= argc)
-		r = ck_fail_set(&cli->fail, CK_USAGE, NULL,
-		    "no command stands behind --");
-	if (r == CK_OK && status_fd >= 0 && status_fd < 3)
-		r = ck_fail_set(&cli->fail, CK_USAGE, "--status-fd",
-		    "wants a descriptor from 3");
-	if (r == CK_OK)
-		r = worker_exec(cli, &said, status_fd, argc - own - 1,
-		    argv + own + 1);
-	/* As the entry says it; see src/worker/main.c. */
+	argc -= own + 1;
+	argv += own + 1;
+	if (r != CK_OK ||
+	    (r = exec_words(cli, sub, n, argc, status_fd)) != CK_OK)
+		goto out;
+	harness = ck_harness_of(argv[0]);
+	if (explain) {
+		worker_native(cli, harness, argc, argv, &answer);
+		return worker_explain(cli, harness, &answer);
+	}
+	r = worker_launch(cli, &said, harness, status_fd, argc, argv);
+out:
 	if (status_fd >= 3)
-		not_started(status_fd, ck_err_exit(r), ck_err_code(r));
+		worker_not_started(status_fd, ck_err_exit(r), ck_err_code(r));
 	return r;
 }

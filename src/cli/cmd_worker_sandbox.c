@@ -53,7 +53,7 @@ outcome(const struct ck_launch_facts *f, struct ck_fail *why)
 
 static ck_err
 show(struct cli *cli, const struct ck_place *place,
-    const struct ck_launch_facts *f, bool recorded)
+    const struct ck_launch_facts *f, bool wrap, bool recorded)
 {
 	struct ck_buf b = CK_BUF_INIT;
 	struct ck_fail why = CK_FAIL_INIT;
@@ -68,6 +68,7 @@ show(struct cli *cli, const struct ck_place *place,
 		js_text(&b, "worker_sandbox", setting_name(f));
 		js_text(&b, "word", word_name(f->word));
 		js_bool(&b, "seen_on", f->seen);
+		js_text(&b, "undecided", wrap ? "wrap" : "refuse");
 		js_text(&b, "inside", inside_name(f->inside));
 		js_text(&b, "launch", next);
 		js_text(&b, "code", ck_err_code(why.code));
@@ -96,42 +97,75 @@ look_and_show(struct cli *cli, struct ck_place *place, bool recorded)
 
 	if ((r = ck_launch_look(place, &launch, &cli->fail)) != CK_OK)
 		return r;
-	r = show(cli, place, &launch.facts, recorded);
+	r = show(cli, place, &launch.facts, launch.wrap_undecided, recorded);
 	ck_launch_close(&launch);
 	return r;
+}
+
+/* What the owner says. */
+struct said {
+	const char *word, *undecided;        /* NULL: nothing */
+	enum ck_word on;
+	bool wrap;
+	int password_fd;
+};
+
+static ck_err
+parse(struct cli *cli, struct said *said)
+{
+	if (said->word != NULL && (said->word[0] == '\0' ||
+	    ck_word_parse(said->word, &said->on, NULL) != CK_OK))
+		return ck_fail_set(&cli->fail, CK_USAGE, said->word,
+		    "is neither on, off nor follow");
+	if (said->undecided == NULL)
+		return CK_OK;
+	said->wrap = strcmp(said->undecided, "wrap") == 0;
+	return said->wrap || strcmp(said->undecided, "refuse") == 0 ?
+	    CK_OK : ck_fail_set(&cli->fail, CK_USAGE, said->undecided,
+	    "is neither wrap nor refuse");
+}
+
+static ck_err
+record_and_show(struct cli *cli, const struct said *said)
+{
+	struct ck_place place;
+	ck_err r;
+
+	if ((r = ck_place_resolve(&cli->say, &place, &cli->fail)) != CK_OK)
+		return r;
+	if (said->undecided != NULL && (r = ck_launch_say_undecided(&place,
+	    said->wrap, &cli->fail)) != CK_OK)
+		return r;
+	if (said->word != NULL && (r = ck_launch_say(&place, said->on,
+	    &cli->fail)) != CK_OK)
+		return r;
+	return look_and_show(cli, &place,
+	    said->word != NULL || said->undecided != NULL);
 }
 
 ck_err
 worker_sandbox(struct cli *cli, int argc, char **argv)
 {
 	struct ck_secret password = CK_SECRET_INIT;
-	enum ck_word word = CK_WORD_FOLLOW;
-	const char *said = NULL;
-	struct ck_place place;
-	int password_fd = -1;
+	struct said said = { NULL, NULL, CK_WORD_FOLLOW, false, -1 };
 	size_t n = 0;
 	const struct opt opts[] = {
-		{ "--login-password-fd", OPT_FD, &password_fd },
+		{ "--undecided", OPT_TEXT, &said.undecided },
+		{ "--login-password-fd", OPT_FD, &said.password_fd },
 	};
 	ck_err r;
 
-	r = cli_options(cli, argc, argv, opts, 1, &said, 1, &n);
-	if (r == CK_OK && n == 1 && (said[0] == '\0' ||
-	    ck_word_parse(said, &word, NULL) != CK_OK))
-		r = ck_fail_set(&cli->fail, CK_USAGE, said,
-		    "is neither on, off nor follow");
-	if (r != CK_OK || (n == 1 && (r = ck_preflight_worker(
-	    cli->say.worker_marked, "say whether workers are confined",
-	    &cli->fail)) != CK_OK) ||
+	if ((r = cli_options(cli, argc, argv, opts, 2, &said.word, 1,
+	    &n)) != CK_OK || (r = parse(cli, &said)) != CK_OK ||
+	    ((said.word != NULL || said.undecided != NULL) &&
+	    (r = ck_preflight_worker(cli->say.worker_marked,
+	    "say whether workers are confined", &cli->fail)) != CK_OK) ||
 	    (r = cli_prepare(cli, CLI_HEAP_VALUE)) != CK_OK ||
-	    (r = cli_password(cli, password_fd, &password)) != CK_OK)
+	    (r = cli_password(cli, said.password_fd, &password)) != CK_OK)
 		return r;
 	if (password.p != NULL)
 		cli->say.login_password = &password;
-	if ((r = ck_place_resolve(&cli->say, &place, &cli->fail)) == CK_OK &&
-	    (n == 0 ||
-	    (r = ck_launch_say(&place, word, &cli->fail)) == CK_OK))
-		r = look_and_show(cli, &place, n == 1);
+	r = record_and_show(cli, &said);
 	ck_secret_wipe(&password);
 	return r;
 }

@@ -68,14 +68,16 @@ const struct verb cli_verbs[] = {
 	    "[--login-password-fd N]",
 	    "show or write the rules that keep workers out", HEAP_BROKER,
 	    cmd_rules },
-	{ "worker", "worker exec [--status-fd N] [--provider-keys keep|blank] "
-	    "[--keep NAME]... [--login-password-fd N] -- COMMAND "
+	{ "worker", "worker exec [--status-fd N] [--explain] [--provider-keys "
+	    "keep|blank] [--keep NAME]... [--login-password-fd N] -- COMMAND "
 	    "[ARGUMENT]... | shell [--login] [--provider-keys keep|blank] "
 	    "[--keep NAME]... [-- ARGUMENT...] | install-shell [--shell PATH | "
 	    "--remove] [--login-password-fd N] | env [--format text|sh|fish] "
 	    "[--marker NAME[=VALUE]] [--provider-keys keep|blank] "
 	    "[--keep NAME]... [--record [--login-password-fd N]] | "
-	    "sandbox [on|off|follow] [--login-password-fd N]",
+	    "sandbox [on|off|follow] [--undecided wrap|refuse] "
+	    "[--login-password-fd N] | codex [--program PATH] [--explain] "
+	    "[exec's options] [-- ARGUMENT...]",
 	    "run a command that cannot reach what is protected", 0,
 	    cmd_worker },
 	{ "keychain", "keychain create|list|find|add|update|delete|passwd|"

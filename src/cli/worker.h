@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "cli.h"
+#include "custody/harness.h"
 #include "custody/launch.h"
 #include "custody/place.h"
 #include "custody/view.h"
@@ -46,6 +47,7 @@ struct worker_start {
 	struct ck_place place;
 	struct worker_words words;
 	enum ck_launch_how how;
+	bool wrap_undecided;         /* by the records */
 	char entry[CK_PATH_MAX];     /* the program that makes the boundary; ""
 	                              * when there is none and none is needed */
 	char shell[CK_PATH_MAX];     /* the recorded one, or "" */
@@ -65,6 +67,23 @@ CK_MUST_USE ck_err worker_ready(struct cli *cli,
  * the command at once, and say so.  Returns only with a reason. */
 CK_MUST_USE ck_err worker_become(struct cli *cli, struct worker_start *start,
     int status_fd, const char *argv0, int argc, char **command);
+
+/* Whether command[0] confines itself when it gets the arguments behind it. */
+void worker_native(const struct cli *cli, enum ck_harness harness, int argc,
+    char **command, struct ck_native_answer *ret);
+
+/* Print that answer, its evidence, and what follows from it. */
+CK_MUST_USE ck_err worker_explain(struct cli *cli, enum ck_harness harness,
+    const struct ck_native_answer *answer);
+
+/* Start a harness: ready and become, and where boundaries do not nest it is
+ * asked in between.  CK_DECIDE: that is undecided there. */
+CK_MUST_USE ck_err worker_launch(struct cli *cli,
+    const struct worker_said *said, enum ck_harness harness, int status_fd,
+    int argc, char **command);
+
+/* As the entry says it: STATUS CODE on the descriptor, unless that is -1. */
+void worker_not_started(int status_fd, int status, const char *code);
 
 /* The entry that is recorded ("": none), or the one of this program. */
 CK_MUST_USE ck_err worker_find_entry(struct cli *cli, const char *recorded,
@@ -87,5 +106,6 @@ CK_MUST_USE ck_err worker_env(struct cli *cli, int argc, char **argv);
 CK_MUST_USE ck_err worker_shell(struct cli *cli, int argc, char **argv);
 CK_MUST_USE ck_err worker_install(struct cli *cli, int argc, char **argv);
 CK_MUST_USE ck_err worker_sandbox(struct cli *cli, int argc, char **argv);
+CK_MUST_USE ck_err worker_codex(struct cli *cli, int argc, char **argv);
 
 #endif

@@ -66,6 +66,7 @@ judge(struct cli *cli, const struct worker_said *said,
 	    (r = ck_launch_look(&start->place, &launch, &cli->fail)) != CK_OK)
 		return r;
 	news = ck_launch_is_news(&launch);
+	start->wrap_undecided = launch.wrap_undecided;
 	if ((r = recorded(cli, &launch.v, said, entry, start)) == CK_OK)
 		r = ck_launch_settle(&start->place, &launch, &start->how,
 		    &cli->fail);

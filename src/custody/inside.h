@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "boundary/native.h"
 #include "custody/place.h"
 
 enum ck_inside {
@@ -34,5 +35,7 @@ CK_MUST_USE ck_err ck_inside(const struct ck_place *p, enum ck_inside *ret,
 
 /* This version makes a worker's boundary on this system. */
 bool ck_inside_possible(void);
+/* Whether boundaries nest here. */
+enum ck_system ck_inside_system(void);
 
 #endif

@@ -54,3 +54,9 @@ ck_inside_possible(void)
 {
 	return false;
 }
+
+enum ck_system
+ck_inside_system(void)
+{
+	return CK_SYSTEM_MACOS;
+}

@@ -123,3 +123,9 @@ ck_inside_possible(void)
 {
 	return true;
 }
+
+enum ck_system
+ck_inside_system(void)
+{
+	return CK_SYSTEM_LINUX;
+}

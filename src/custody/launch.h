@@ -18,6 +18,9 @@
 /* Settings of the records. */
 #define CK_SETTING_SANDBOX "worker.sandbox"      /* on, off, follow or "" */
 #define CK_SETTING_SEEN "worker.sandbox.seen"    /* on: it was once */
+/* wrap: also a harness of which it is not clear whether it confines itself,
+ * where boundaries do not nest; else it is refused there. */
+#define CK_SETTING_UNDECIDED "worker.undecided"
 
 enum ck_word {
 	CK_WORD_FOLLOW,              /* what settings.json says */
@@ -42,6 +45,8 @@ struct ck_launch_facts {
 enum ck_launch_how {
 	CK_LAUNCH_CONFINED,
 	CK_LAUNCH_ENVELOPE,          /* in an envelope: blanked variables only */
+	CK_LAUNCH_NATIVE,            /* the same in a harness's own confinement,
+	                              * which ck_launch_decide() knows nothing of */
 	CK_LAUNCH_OFF                /* the same without any boundary */
 };
 
@@ -60,6 +65,7 @@ struct ck_launch {
 	struct ck_launch_facts facts;
 	struct ck_view v;
 	struct ck_fail setting_fail; /* why the switch could not be read */
+	bool wrap_undecided;         /* by CK_SETTING_UNDECIDED */
 };
 
 #define CK_LAUNCH_INIT { .v = CK_VIEW_INIT }
@@ -93,6 +99,9 @@ CK_MUST_USE ck_err ck_launch_switch(const struct ck_place *p,
 /* Record the owner's word in a sealed transaction; "follow" forgets what was
  * seen before.  Errors of ck_settings_put(). */
 CK_MUST_USE ck_err ck_launch_say(struct ck_place *p, enum ck_word word,
+    struct ck_fail *fail);
+/* The same for CK_SETTING_UNDECIDED. */
+CK_MUST_USE ck_err ck_launch_say_undecided(struct ck_place *p, bool wrap,
     struct ck_fail *fail);
 
 #endif

@@ -77,6 +77,10 @@ read_words(struct ck_launch *l, struct ck_fail *fail)
 	    fail)) != CK_OK)
 		return r;
 	l->facts.seen = strcmp(text, "on") == 0;
+	if ((r = ck_setting_read(&l->v, CK_SETTING_UNDECIDED, text,
+	    sizeof(text), fail)) != CK_OK)
+		return r;
+	l->wrap_undecided = strcmp(text, "wrap") == 0;
 	return CK_OK;
 }
 
@@ -229,4 +233,13 @@ ck_launch_say(struct ck_place *p, enum ck_word word, struct ck_fail *fail)
 	if ((r = ck_launch_switch(p, &now, fail)) != CK_OK)
 		return r;
 	return put(p, set, 2, fail);
+}
+
+ck_err
+ck_launch_say_undecided(struct ck_place *p, bool wrap, struct ck_fail *fail)
+{
+	const struct ck_setting set = { CK_SETTING_UNDECIDED,
+		wrap ? "wrap" : "refuse" };
+
+	return put(p, &set, 1, fail);
 }

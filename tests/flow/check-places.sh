@@ -40,7 +40,11 @@ for path in .clankie-keys/operator/operator.keychain-db \
 	k_back "$path is a symbolic link"
 	mv "$T_HOME/$path" "$T_HOME/elsewhere"
 	ln -s "$T_HOME/elsewhere" "$T_HOME/$path"
-	k_finds 21 symlink
+	# Where it leads would have to be protected, too.
+	case $path in
+	*/credentials.json) k_finds 21 'symlink rules-differ' ;;
+	*) k_finds 21 symlink ;;
+	esac
 	k_back "$path is a directory"
 	rm "$T_HOME/$path"
 	mkdir -m 0700 "$T_HOME/$path"
