@@ -15,6 +15,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/*
+ * A shell that is a script can lead back here in the same process, again and
+ * again.  A boundary ends that; where there is none, this variable does, which
+ * has the number of the process.
+ */
+#define ROUND "CLANKIE_KEYS_SHELL"
+
+static const char *
+number_of(pid_t pid, char to[24])
+{
+	(void)snprintf(to, 24, "%ld", (long)pid);
+	return to;
+}
+
 /* path can be run, and does not lead back to the entry. */
 static ck_err
 judge_shell(struct cli *cli, const char *path, const struct stat *entry,
@@ -124,9 +138,13 @@ start_shell(struct cli *cli, const struct worker_said *said,
 {
 	static struct worker_start start;
 	static char shell[CK_PATH_MAX];
-	char name[CK_PATH_MAX], **command;
+	char name[CK_PATH_MAX], number[24], **command;
+	const char *round = getenv(ROUND);
 	ck_err r;
 
+	if (round != NULL && strcmp(round, number_of(getpid(),
+	    number)) == 0)
+		return ours(cli, link);
 	if ((r = worker_ready(cli, said, &start)) != CK_OK ||
 	    (r = worker_real_shell(cli, start.shell, start.entry,
 	    shell)) != CK_OK ||
@@ -134,6 +152,8 @@ start_shell(struct cli *cli, const struct worker_said *said,
 		return r;
 	/* Or whatever starts $SHELL in there would come here again. */
 	if (setenv("SHELL", shell, 1) != 0 ||
+	    (start.how != CK_LAUNCH_CONFINED &&
+	    setenv(ROUND, number_of(getpid(), number), 1) != 0) ||
 	    (command = calloc((size_t)argc + 2, sizeof(*command))) == NULL)
 		return ck_fail_set(&cli->fail, CK_NOMEM, NULL, "no memory");
 	command[0] = shell;
@@ -141,6 +161,54 @@ start_shell(struct cli *cli, const struct worker_said *said,
 	r = worker_become(cli, &start, -1, name, argc + 1, command);
 	free(command);
 	return r;
+}
+
+/*
+ * The home is the one that the link lies in: whatever HOME a pane is given, its
+ * worker is kept from that custody.  A link that was called without its path
+ * goes by HOME (NULL).
+ */
+static ck_err
+home_of(struct cli *cli, const char *link, char room[CK_PATH_MAX],
+    const char **ret_home)
+{
+	static const char tail[] = "/.local/libexec/clankie-keys";
+	char dir[CK_PATH_MAX];
+	size_t n;
+	ck_err r;
+
+	*ret_home = NULL;
+	if (link[0] != '/')
+		return CK_OK;
+	ck_path_parent(link, dir);
+	if ((r = ck_path_canonical(dir, room, &cli->fail)) != CK_OK)
+		return r;
+	n = strlen(room);
+	if (n < sizeof(tail) ||
+	    strcmp(room + n - (sizeof(tail) - 1), tail) != 0)
+		return CK_OK;
+	room[n - (sizeof(tail) - 1)] = '\0';
+	*ret_home = room;
+	return CK_OK;
+}
+
+/* argv[0] is the name that a link was called by. */
+static ck_err
+start_link(struct cli *cli, const struct worker_said *said,
+    const char *link, int argc, char **argv)
+{
+	char room[CK_PATH_MAX];
+	const char *home = NULL;
+	ck_err r;
+
+	if ((r = home_of(cli, link, room, &home)) != CK_OK)
+		return r;
+	if (home != NULL)
+		cli->say.home = home;
+	/* A pane's environment may come from anywhere. */
+	cli->say.keys_home = NULL;
+	return start_shell(cli, said, ck_path_base(link), argv[0], argc - 1,
+	    argv + 1);
 }
 
 ck_err
@@ -174,7 +242,5 @@ worker_shell(struct cli *cli, int argc, char **argv)
 		return ck_fail_set(&cli->fail, CK_USAGE, "--link",
 		    "is for the links of the worker entry, which give the "
 		    "name they were called by behind --");
-	/* A pane's environment may come from anywhere. */
-	cli->say.keys_home = NULL;
-	return start_shell(cli, &said, link, argv[0], argc - 1, argv + 1);
+	return start_link(cli, &said, link, argc, argv);
 }

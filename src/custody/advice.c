@@ -31,6 +31,7 @@ static const struct {
 	{ "precedence honours", PASSWORD },
 	{ "precedence verify", PASSWORD },
 	{ "rules --write", PASSWORD },
+	{ "worker install-shell", PASSWORD },
 	{ "status", NAMED },
 	{ "precedence list", 0 },
 };
@@ -131,32 +132,36 @@ command(struct text *t, const struct ck_place *p, const char *words, size_t n,
 	descriptors(t, p, p->credential, wants, given);
 }
 
+/* The command in braces at text, of which the brace comes first; how much of
+ * the text it was.  One that is none of ours is somebody's file name. */
+static size_t
+expand_one(const struct ck_place *p, const char *text, struct text *t)
+{
+	const char *end = strchr(text, '}');
+	size_t n = end == NULL ? 0 : (size_t)(end - text) - 1;
+	size_t i = end == NULL ? COMMANDS : find(text + 1, n);
+
+	if (i == COMMANDS) {
+		put(t, text, 1);
+		return 1;
+	}
+	command(t, p, text + 1, n, table[i].wants);
+	return n + 2;
+}
+
 static void
 expand(const struct ck_place *p, const char *text, char ret[CK_ADVICE_SIZE])
 {
 	struct text t = { ret, CK_ADVICE_SIZE };
-	const char *end;
-	size_t n, i;
+	size_t n;
 
 	ret[0] = '\0';
-	for (; *text != '\0'; text += n) {
+	while (*text != '\0') {
 		n = strcspn(text, "{");
 		put(&t, text, n);
 		text += n;
-		n = 0;
-		if (*text == '\0')
-			break;
-		n = 1;
-		end = strchr(text, '}');
-		i = end == NULL ? COMMANDS :
-		    find(text + 1, (size_t)(end - text - 1));
-		if (end == NULL || i == COMMANDS) {
-			put(&t, text, n);   /* somebody's file name */
-			continue;
-		}
-		command(&t, p, text + 1, (size_t)(end - text - 1),
-		    table[i].wants);
-		n = (size_t)(end - text) + 1;
+		if (*text != '\0')
+			text += expand_one(p, text, &t);
 	}
 }
 

@@ -173,10 +173,12 @@ inside(struct ck_check *c, const struct ck_secret *password,
 	if (r == CK_OK && !c->how->startup)
 		r = ck_dedicated_prove(c->p, c->p->keychain, password, NULL,
 		    &fail);
-	if (r == CK_OK)
+	if (r == CK_OK) {
 		seal(c, &key, &value, anchor);
-	else
+		ck_check_others(c, password, &key);
+	} else {
 		unread(c, r, &fail);
+	}
 	ck_secret_wipe(&other);
 	ck_secret_wipe(&value);
 	ck_secret_wipe(&key);

@@ -3,6 +3,7 @@
 #ifndef CK_CUSTODY_CHECK_INT_H
 #define CK_CUSTODY_CHECK_INT_H
 
+#include "base/secret.h"
 #include "custody/check.h"
 #include "custody/view.h"
 
@@ -26,10 +27,16 @@ void ck_check_broker_place(struct ck_check *c);
 void ck_check_records(struct ck_check *c);
 /* The dedicated keychain, its unlock password and the seal. */
 void ck_check_dedicated(struct ck_check *c);
+/* The items of the other credentials in it, each against its row. */
+void ck_check_others(struct ck_check *c, const struct ck_secret *password,
+    const struct ck_secret *key);
 /* What else holds a bearer, and what else lies beside where it was. */
 void ck_check_stores(struct ck_check *c);
 /* Rules on disk and the sandbox that uses them. */
 void ck_check_rules(struct ck_check *c);
+
+/* What lies in the custody and is none of ours. */
+void ck_check_strangers(struct ck_check *c);
 
 /* Keychains that lie aside and belong to no operation under way. */
 void ck_check_aside(struct ck_check *c);

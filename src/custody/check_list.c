@@ -64,6 +64,8 @@ static const struct ck_finding_info table[CK_F_COUNT] = {
 	    "{check --repair}" },
 	[CK_F_ASIDE] = { "leftover-keychain", CK_SEV_WARNING,
 	    "{check --repair}" },
+	[CK_F_FOREIGN_FILE] = { "foreign-file", CK_SEV_WARNING,
+	    "find out who put it there, then move it away" },
 	[CK_F_SECOND_LOGIN] = { "second-bearer-login", CK_SEV_ERROR,
 	    "find the program that wrote it, then remove the item in "
 	    "Keychain Access" },
@@ -106,6 +108,8 @@ static const struct ck_finding_info table[CK_F_COUNT] = {
 	    "turn on fleet.workerSandbox" },
 	[CK_F_SANDBOX_UNKNOWN] = { "sandbox-unknown", CK_SEV_WARNING,
 	    "mend the settings file" },
+	[CK_F_WRAPPER] = { "wrapper-broken", CK_SEV_WARNING,
+	    "{worker install-shell}" },
 	[CK_F_REPAIR_FAILED] = { "repair-failed", CK_SEV_ERROR,
 	    "see to what the message says; then {check --repair} again" },
 	[CK_F_NOT_CHECKED] = { "not-checked", CK_SEV_INFO,

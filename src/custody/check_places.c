@@ -12,6 +12,7 @@
 #include "base/io.h"
 #include "base/platform.h"
 #include "custody/preflight.h"
+#include "keychain/keychain.h"
 
 /* What must hold of a place; one that is missing is judged elsewhere. */
 enum {
@@ -79,10 +80,15 @@ static void
 judge_custody(struct ck_check *c)
 {
 	const struct ck_place *p = c->p;
+	char name[KC_LOCK_NAME_SIZE], lock[CK_PATH_MAX];
 
 	judge(c, p->dir, A_DIR | PRIVATE);
 	judge(c, p->operator_dir, A_DIR | PRIVATE);
 	judge(c, p->keychain, PRIVATE | ONE_NAME);
+	/* Whatever is not a file there keeps every writer out. */
+	kc_lock_name(CK_KEYCHAIN_FILE, name);
+	if (ck_path_join(p->operator_dir, name, lock, NULL) == CK_OK)
+		judge(c, lock, NO_WRITE | ONE_NAME);
 	judge(c, p->records, PRIVATE | ONE_NAME);
 	judge(c, p->rules, NO_WRITE | ONE_NAME);
 	judge(c, p->mounts, NO_WRITE | ONE_NAME);
@@ -236,6 +242,7 @@ ck_check_places(struct ck_check *c)
 		ck_finding_fail(c->out, CK_F_UNSAFE_ANCESTOR, CK_REFUSED,
 		    &fail);
 	judge_custody(c);
+	ck_check_strangers(c);
 	filesystem(c);
 	synced(c);
 	search_list(c);

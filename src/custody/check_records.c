@@ -115,6 +115,7 @@ journal(struct ck_check *c)
 
 struct ranks {
 	struct ck_check *c;
+	const char *credential;
 	bool reads, writes;          /* there is a row of rank 0 that does so */
 };
 
@@ -133,32 +134,57 @@ rank(void *arg, const struct ck_rec_precedence *row)
 	    strcmp(row->store.path, c->p->keychain) == 0)
 		return CK_OK;
 	ck_finding_add(c->out, CK_F_PRECEDENCE, row->principal, NULL,
-	    "as %s asks %.300s (%s) first, and not the dedicated keychain",
-	    row->role, row->store.path, ck_rec_kind_name(row->store.kind));
+	    "as %s of %s asks %.300s (%s) first, and not the dedicated "
+	    "keychain", row->role, k->credential, row->store.path,
+	    ck_rec_kind_name(row->store.kind));
 	return CK_OK;
 }
 
-/* One principal: whom it asks first, and whether it asks the records. */
-static ck_err
-principal(void *arg, const struct ck_rec_principal *row)
+static bool
+is_asked_about(const struct ck_check *c, const struct ck_rec_principal *row)
 {
-	struct ck_check *c = arg;
-	struct ranks k = { c, false, false };
+	return c->how->principal == NULL ||
+	    strcmp(c->how->principal, row->id) == 0;
+}
+
+/* Whom one principal asks first for one credential. */
+static ck_err
+first_store(void *arg, const struct ck_rec_principal *row)
+{
+	struct ranks *k = arg;
 	struct ck_fail fail = CK_FAIL_INIT;
 	ck_err r;
 
-	if (c->how->principal != NULL &&
-	    strcmp(c->how->principal, row->id) != 0)
+	if (!is_asked_about(k->c, row))
 		return CK_OK;
-	r = ck_records_precedence_each(c->v.rec, c->p->credential, row->id,
-	    rank, &k, &fail);
+	k->reads = k->writes = false;
+	r = ck_records_precedence_each(k->c->v.rec, k->credential, row->id,
+	    rank, k, &fail);
 	if (r != CK_OK)
-		ck_finding_fail(c->out, CK_F_NOT_JUDGED, r, &fail);
-	else if (k.reads != row->reader || k.writes != row->writer)
-		ck_finding_add(c->out, CK_F_PRECEDENCE, row->id, NULL,
-		    "has no first store for what it %s",
-		    k.reads != row->reader ? "reads" : "writes");
-	if (strcmp(row->honours, "yes") != 0)
+		ck_finding_fail(k->c->out, CK_F_NOT_JUDGED, r, &fail);
+	else if (k->reads != row->reader || k->writes != row->writer)
+		ck_finding_add(k->c->out, CK_F_PRECEDENCE, row->id, NULL,
+		    "has no first store for what it %s of %s",
+		    k->reads != row->reader ? "reads" : "writes",
+		    k->credential);
+	return CK_OK;
+}
+
+static ck_err
+credential(void *arg, const struct ck_rec_credential *row)
+{
+	struct ranks k = { arg, row->name, false, false };
+
+	return row->state != CK_STATE_DEDICATED ? CK_OK :
+	    ck_records_principal_each(k.c->v.rec, first_store, &k, NULL);
+}
+
+static ck_err
+honours(void *arg, const struct ck_rec_principal *row)
+{
+	struct ck_check *c = arg;
+
+	if (is_asked_about(c, row) && strcmp(row->honours, "yes") != 0)
 		ck_finding_add(c->out, CK_F_PRINCIPAL_NOT_HONOURING, row->id,
 		    NULL, "%s ask the records, and may read or make another "
 		    "bearer: %s", strcmp(row->honours, "no") == 0 ?
@@ -182,9 +208,11 @@ principals(struct ck_check *c)
 		    "is not a principal that the records know");
 		return;
 	}
+	if (r == CK_OK && c->in_charge)
+		r = ck_records_credential_each(c->v.rec, credential, c, &fail);
 	if (r == CK_OK && c->in_charge && c->v.known &&
 	    c->v.row.state == CK_STATE_DEDICATED)
-		r = ck_records_principal_each(c->v.rec, principal, c, &fail);
+		r = ck_records_principal_each(c->v.rec, honours, c, &fail);
 	if (r != CK_OK)
 		ck_finding_fail(c->out, CK_F_NOT_JUDGED, r, &fail);
 }

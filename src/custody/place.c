@@ -370,3 +370,20 @@ ck_place_lock(const struct ck_place *p, int dirfd, int *ret_fd,
 	}
 	return r;
 }
+
+ck_err
+ck_place_of_row(const struct ck_place *p, const struct ck_rec_credential *row,
+    struct ck_place *ret, struct ck_fail *fail)
+{
+	struct ck_place at = *p;
+
+	memcpy(at.credential, row->name, sizeof(at.credential));
+	memcpy(at.service, row->service, sizeof(at.service));
+	memcpy(at.account, row->account, sizeof(at.account));
+	if (ck_format_by_name(row->format, &at.format) != CK_OK)
+		return ck_fail_set(fail, CK_DAMAGED, p->dir,
+		    "the records give the credential %s an unknown format",
+		    row->name);
+	*ret = at;
+	return CK_OK;
+}

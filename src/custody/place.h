@@ -125,4 +125,12 @@ CK_MUST_USE ck_err ck_place_lock(const struct ck_place *p, int dirfd,
 CK_MUST_USE ck_err ck_place_dedicated(const struct ck_place *p, bool *ret,
     struct ck_fail *fail);
 
+/*
+ * p, as a command line for the credential of that row would have given it;
+ * the broker stays p's.  CK_DAMAGED: a format that nobody knows.
+ */
+CK_MUST_USE ck_err ck_place_of_row(const struct ck_place *p,
+    const struct ck_rec_credential *row, struct ck_place *ret,
+    struct ck_fail *fail);
+
 #endif

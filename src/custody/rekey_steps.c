@@ -18,22 +18,6 @@ struct every {
 	struct ck_fail *fail;
 };
 
-/* p, as a command line for another credential would have given it. */
-static ck_err
-place_of(const struct ck_place *p, const struct ck_rec_credential *row,
-    struct ck_place *ret, struct ck_fail *fail)
-{
-	*ret = *p;
-	memcpy(ret->credential, row->name, sizeof(ret->credential));
-	memcpy(ret->service, row->service, sizeof(ret->service));
-	memcpy(ret->account, row->account, sizeof(ret->account));
-	if (ck_format_by_name(row->format, &ret->format) != CK_OK)
-		return ck_fail_set(fail, CK_DAMAGED, p->dir,
-		    "the records give the credential %s an unknown format",
-		    row->name);
-	return CK_OK;
-}
-
 static ck_err
 fits_records(void *arg, const struct ck_rec_credential *row)
 {
@@ -45,7 +29,7 @@ fits_records(void *arg, const struct ck_rec_credential *row)
 
 	if (row->state != CK_STATE_DEDICATED)
 		return CK_OK;
-	if ((r = place_of(run->p, row, &at, e->fail)) != CK_OK)
+	if ((r = ck_place_of_row(run->p, row, &at, e->fail)) != CK_OK)
 		return r;
 	if ((r = ck_dedicated_read(&at, &run->password, &value,
 	    e->fail)) == CK_OK)
@@ -145,7 +129,7 @@ prove_one(void *arg, const struct ck_rec_credential *row)
 
 	if (row->state != CK_STATE_DEDICATED)
 		return CK_OK;
-	if ((r = place_of(run->p, row, &at, e->fail)) != CK_OK)
+	if ((r = ck_place_of_row(run->p, row, &at, e->fail)) != CK_OK)
 		return r;
 	if ((r = ck_dedicated_read(&at, &run->password, &value,
 	    e->fail)) == CK_OK)

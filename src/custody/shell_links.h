@@ -39,8 +39,8 @@ CK_MUST_USE ck_err ck_links_dir(const struct ck_place *p,
 bool ck_links_is_system(const char *path);
 
 /*
- * Make what is missing and bring up to date what is ours; *ret_changed tells
- * whether anything was done.  The caller holds the custody lock.  CK_REFUSED,
+ * Make what is missing, bring up to date what is ours, and remove copies that
+ * are not needed any more; *ret_changed tells whether anything was done.  The caller holds the custody lock.  CK_REFUSED,
  * and nothing was changed: something there is not ours, or the directory is
  * reached through a link or writable by others.
  */
@@ -59,5 +59,12 @@ CK_MUST_USE ck_err ck_links_remove(const struct ck_place *p,
  */
 CK_MUST_USE ck_err ck_links_herdr(const struct ck_place *p,
     struct ck_records *rec, bool *ret_made, struct ck_fail *fail);
+
+/*
+ * Every link leads to entry, and entry and program can be run and changed by
+ * nobody else.  Otherwise the path that is not so, and why.
+ */
+CK_MUST_USE bool ck_links_are_whole(const struct ck_place *p,
+    const char *entry, char ret_path[CK_PATH_MAX], const char **ret_why);
 
 #endif

@@ -197,7 +197,7 @@ main(int argc, char **argv)
 
 	w.status_fd = -1;
 	wk_environment_scrub(environ);
-	shell = wk_shell_name(executed(), argc > 0 ? argv[0] : "");
+	shell = wk_shell_link(executed(), argc > 0 ? argv[0] : "");
 	if (shell != NULL) {
 		r = wk_shell(shell, argc, argv, &fail);
 		return end(ck_err_exit(r), ck_err_code(r), &fail);

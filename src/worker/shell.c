@@ -8,8 +8,6 @@
 #include "worker/worker.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
@@ -26,27 +24,28 @@ base(const char *path)
 	return slash == NULL ? path : slash + 1;
 }
 
-static const char *
-as_shell(const char *path)
+static bool
+is_shell(const char *path)
 {
 	static const char *const names[] = { "zsh", "bash", "fish", "sh" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (strcmp(base(path), names[i]) == 0)
-			return names[i];
-	return NULL;
+			return true;
+	return false;
 }
 
 const char *
-wk_shell_name(const char *executed, const char *argv0)
+wk_shell_link(const char *executed, const char *argv0)
 {
 	/* The path that was executed cannot be chosen freely, so it is asked
 	 * first; a script's interpreter has the script's there. */
 	if (strcmp(base(executed), ENTRY) == 0)
 		return NULL;
-	if (as_shell(executed) != NULL)
-		return as_shell(executed);
-	return as_shell(argv0[0] == '-' ? argv0 + 1 : argv0);
+	if (is_shell(executed))
+		return executed;
+	argv0 += argv0[0] == '-';
+	return is_shell(argv0) ? argv0 : NULL;
 }
 
 /* Beside this program, where only its user or root writes; or in the bin of
@@ -87,25 +86,26 @@ find_program(char ret[CK_PATH_MAX], struct ck_fail *fail)
 }
 
 ck_err
-wk_shell(const char *name, int argc, char **argv, struct ck_fail *fail)
+wk_shell(const char *link, int argc, char **argv, struct ck_fail *fail)
 {
 	static char program[] = PROGRAM, verb[] = "worker", sub[] = "shell",
-	    link_option[] = "--link", end_option[] = "--", link[8], path[CK_PATH_MAX];
+	    link_option[] = "--link", end_option[] = "--", from[CK_PATH_MAX],
+	    path[CK_PATH_MAX];
 	static char *to[WK_WORDS_MAX];
 	size_t n = 0;
 	ck_err r;
 
-	if ((r = find_program(path, fail)) != CK_OK)
+	if ((r = find_program(path, fail)) != CK_OK ||
+	    (r = ck_path_format(from, fail, "%s", link)) != CK_OK)
 		return r;
 	if (argc < 1 || argc > WK_WORDS_MAX - 8)
 		return ck_fail_set(fail, CK_REFUSED, NULL,
 		    "has more arguments than can be passed on");
-	(void)snprintf(link, sizeof(link), "%s", name);
 	to[n++] = program;
 	to[n++] = verb;
 	to[n++] = sub;
 	to[n++] = link_option;
-	to[n++] = link;
+	to[n++] = from;
 	to[n++] = end_option;
 	/* All of it, with its own name and the NULL. */
 	memcpy(to + n, argv, ((size_t)argc + 1) * sizeof(*argv));

@@ -46,12 +46,13 @@ struct worker {
 
 /*
  * Is this the entry under the name of a shell?  executed is the path of
- * execve(2); NULL: no.  Then wk_shell() becomes "clankie-keys worker shell",
- * with the same arguments; it returns only with a reason.
+ * execve(2).  The name or path it has as one; NULL: it is not.  Then wk_shell()
+ * becomes "clankie-keys worker shell", with the same arguments; it returns
+ * only with a reason.
  */
-const char *wk_shell_name(const char *executed, const char *argv0);
+const char *wk_shell_link(const char *executed, const char *argv0);
 #define WK_WORDS_MAX 65536
-CK_MUST_USE ck_err wk_shell(const char *name, int argc, char **argv,
+CK_MUST_USE ck_err wk_shell(const char *link, int argc, char **argv,
     struct ck_fail *fail);
 
 /* In this order.  Each fails with a reason, and then nothing is started. */

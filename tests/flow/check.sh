@@ -186,5 +186,37 @@ rm "$CLANKIE/settings.json"
 mkfifo -m 0600 "$CLANKIE/settings.json"
 k_finds 0 sandbox-unknown
 
+# The service reads them, too.
+t_case 'another credential of the same keychain'
+c_home
+c_broker
+k_sandbox on
+run "$CK" migrate --service-honours-precedence
+run "$CK" migrate last --service other.service --account last
+expect_status 0
+"$T_TOOLS/ck-json" password <"$UNLOCK" | tr -d '\n' >"$T_TMP/second.unlock"
+t_secret "$T_TMP/second.unlock"
+printf '{"type":"api","key":"other"}' >"$T_TMP/other"
+k_copy
+k_finds 0 ''
+k_back 'its value was replaced by who has the password'
+c_tamper update --service other.service --account last --password-fd 3 \
+    --secret-fd 4 3<"$T_TMP/second.unlock" 4<"$T_TMP/other" >"$T_TMP/null"
+run "$CK" get last
+expect_status 13
+run "$CK" get
+expect_status 0
+k_finds 21 generation-behind
+k_back 'its label was changed'
+"$T_TOOLS/ck-tamper" label "$DEDICATED" other.service last else
+run "$CK" get last
+expect_status 13
+k_finds 21 item-attributes-changed
+k_back 'its item is gone'
+c_tamper delete --service other.service --account last >"$T_TMP/null"
+run "$CK" get last
+expect_status 13
+k_finds 21 item-attributes-changed
+
 t_case 'whole script'
 t_no_secret "$KEYS/custody.db"

@@ -48,11 +48,39 @@ for words in '--frobnicate status' '--fd=1 get' '--home'; do
 	expect_out_empty
 done
 
+for words in '--json help' '--help --json' '--quiet --help' \
+    'help precedence honours'; do
+	# shellcheck disable=SC2086  # words
+	run "$CK" $words
+	expect_status 0
+	expect_out_has 'usage: clankie-keys'
+done
+run "$CK" --json --version
+expect_status 0
+expect_out_has 'clankie-keys'
+run "$CK" --fd=1 get
+expect_err_has 'stand behind it'
+
+t_case 'help for one word of a command'
+for words in 'help keychain add' 'keychain add --help'; do
+	# shellcheck disable=SC2086  # words
+	run "$CK" $words
+	expect_status 0
+	expect_out_has 'usage: clankie-keys keychain add FILE --service S'
+done
 t_case 'help for what does not exist'
-run "$CK" help frobnicate
+for words in 'help frobnicate' '--help frobnicate' 'help keychain frobnicate' \
+    'keychain frobnicate --help' 'help status frobnicate'; do
+	# shellcheck disable=SC2086  # words
+	run "$CK" $words
+	expect_status 2
+	expect_out_empty
+	expect_err_has 'frobnicate'
+done
+run "$CK" status frobnicate
 expect_status 2
 expect_out_empty
-expect_err_has 'frobnicate'
+expect_err_has 'is no credential that the records know'
 
 t_case 'unknown option'
 run "$CK" status --frobnicate

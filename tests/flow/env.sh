@@ -135,6 +135,12 @@ if t_find_tool script && script -qec true /dev/null >/dev/null 2>&1; then
 		expect_status 0
 		expect 'it was asked for' grep -qFf "$BEARER" "$T_OUT"
 	fi
+	"$T_TOOLS/ck-json" password <"$UNLOCK" >"$T_TMP/unlock"
+	run script -qec "'$CK' keychain find '$DEDICATED' --service \
+	    bot.clankie.credentials --account clankie_operator \
+	    --password-fd 3 --out-fd 1 3<'$T_TMP/unlock'" /dev/null
+	expect_status 19
+	t_no_secret
 	run script -qec "'$CK' get --fd 5 5>'$T_TMP/got'" /dev/null
 	expect_status 0
 	expect_same "$T_TMP/got" "$BEARER"

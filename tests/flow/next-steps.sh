@@ -24,7 +24,9 @@ next_command() {
 # Run a command and then what it names, at most six of them.
 follow() {
 	command="clankie-keys $*" seen=
-	for i in 1 2 3 4 5 6; do
+	steps=0
+	while [ "$steps" -lt 6 ]; do
+		steps=$((steps + 1))
 		# shellcheck disable=SC2086  # words
 		run "$CK" ${command#clankie-keys } 3<"$PW"
 		seen="$seen

@@ -274,7 +274,7 @@ c_home
 c_login_new
 t_bearer_json "$BEARER"
 c_add bot.clankie.credentials clankie_operator "$BEARER"
-migrate_login
+migrate_login --json
 expect_status 0
 rm -rf "$T_TMP/migrated"
 cp -a "$T_HOME" "$T_TMP/migrated"

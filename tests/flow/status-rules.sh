@@ -338,6 +338,46 @@ else
 	skip 'a forged journal row' 'no sqlite3 here'
 fi
 
+t_case 'records that tell nothing'
+c_home
+c_broker
+run "$CK" migrate
+expect_status 0
+cp -a "$T_HOME" "$T_TMP/whole"
+for how in missing cut open hollow; do
+	rm -rf "$T_HOME"
+	cp -a "$T_TMP/whole" "$T_HOME"
+	case $how in
+	missing) rm "$KEYS/custody.db" ;;
+	cut) truncate -s 100 "$KEYS/custody.db" ;;
+	open) chmod 0644 "$KEYS/custody.db" ;;
+	hollow) rm "$DEDICATED" ;;
+	esac
+	snapshot "$T_HOME"
+	run "$CK" status --json
+	expect_status 0
+	expect_json ok false
+	expect_json decided_by dedicated
+	case $how in
+	missing) expect_json records no-store ;;
+	cut) expect_json records damaged ;;
+	open) expect_json records refused ;;
+	hollow)
+		expect_json records ok
+		expect_json keychain.code no-store
+		expect_json generation 1
+		;;
+	esac
+	run "$CK" status
+	expect_status 0
+	expect_out_has 'broker       '
+	expect_out_has 'next: '
+	expect_unchanged "$how: nothing was changed"
+done
+run "$CK" status --broker "file:$T_HOME/other.json"
+expect_status 19
+expect_out_empty
+
 t_case 'restored'
 c_home
 c_broker

@@ -53,6 +53,21 @@ run env CLANKIE_KEYS_HOME="$T_TMP/other" "$LINKS/bash" -c 'cat "$1"' sh "$DEDICA
 expect_status 1
 expect_err_has 'Permission denied'
 
+for home in "$T_TMP/other" / '' relative; do
+	mkdir -p "$T_TMP/other"
+	run env HOME="$home" "$LINKS/bash" -c 'echo "$HOME"; cat "$1"' sh "$DEDICATED"
+	expect_status 1
+	expect 'HOME is passed on' [ "$(cat "$T_OUT")" = "$home" ]
+	expect_err_has 'Permission denied'
+done
+run sh -c 'cd "$1" && ./bash -c "cat \"\$0\"" "$2"' sh "$LINKS" "$DEDICATED"
+expect_err_has 'Permission denied'
+printf '#!%s/bash\ncat "%s"\n' "$LINKS" "$DEDICATED" >"$T_HOME/work/script"
+chmod 0755 "$T_HOME/work/script"
+run "$T_HOME/work/script"
+expect_status 1
+expect_err_has 'Permission denied'
+
 t_case 'failures start nothing'
 cp "$PLAN" "$T_TMP/plan"
 echo x >>"$PLAN"
@@ -80,7 +95,15 @@ printf '#!/bin/sh\nexec "%s/sh" "$@"\n' "$LINKS" >"$T_TMP/wrapper"
 chmod 0755 "$T_TMP/wrapper"
 run "$CK" worker install-shell --shell "$T_TMP/wrapper"
 expect_status 0
-refused 71 'is masked' "$LINKS/sh" -c "touch $T_TMP/started"
+refused 71 'boundary already' "$LINKS/sh" -c "touch $T_TMP/started"
+run "$CK" worker sandbox off
+expect_status 0
+run "$LINKS/sh" -c "touch $T_TMP/started"
+expect_status 22
+expect_err_has 'leads back'
+refute 'without a boundary it ends, too' test -e "$T_TMP/started"
+run "$CK" worker sandbox on
+expect_status 0
 for shell in "$LINKS/sh" "$LINKS/clankie-worker-entry" /etc/passwd; do
 	run "$CK" worker install-shell --shell "$shell"
 	refute "--shell $shell" test "$status" -eq 0

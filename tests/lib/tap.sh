@@ -66,6 +66,7 @@ chmod 0700 "$T_TMP"
 T_OUT=$T_TMP/stdout
 T_ERR=$T_TMP/stderr
 T_NOTE=$T_TMP/note
+T_WHY=''
 : >"$T_OUT"
 : >"$T_ERR"
 # A traced run hands in the list, so that it can look for the same secrets.
@@ -126,21 +127,32 @@ for t_name in $(env | sed -n 's/^\(CLANKIE_[A-Z0-9_]*\)=.*/\1/p') \
 	unset "$t_name"
 done
 
+# $T_NAME: the case and the check, in one line of TAP.  Most checks pass, and
+# there are thousands: nothing is started for those.
 t_name() {
-	printf '%s' "${T_CASE:+$T_CASE: }$1" | tr '\n#' '  '
+	T_NAME=${T_CASE:+$T_CASE: }$1
+	case $T_NAME in
+	*'
+'* | *'#'*) T_NAME=$(printf '%s' "$T_NAME" | tr '\n#' '  ') ;;
+	esac
 }
 
 ok() {
 	T_COUNT=$((T_COUNT + 1))
-	echo "ok $T_COUNT - $(t_name "$1")"
+	t_name "$1"
+	printf '%s\n' "ok $T_COUNT - $T_NAME"
 }
 
-# Further lines of the failure are read from $T_NOTE.
+# What t_why was told, and the further lines of the failure in $T_NOTE.
 not_ok() {
 	T_COUNT=$((T_COUNT + 1))
 	T_FAILED=$((T_FAILED + 1))
-	echo "not ok $T_COUNT - $(t_name "$1")"
-	sed 's/^/# /' "$T_NOTE"
+	t_name "$1"
+	printf '%s\n' "not ok $T_COUNT - $T_NAME"
+	{
+		[ -z "$T_WHY" ] || t_explain "$T_WHY"
+		cat "$T_NOTE"
+	} | sed 's/^/# /'
 }
 
 t_result() { # status, name
@@ -149,12 +161,14 @@ t_result() { # status, name
 	else
 		not_ok "$2"
 	fi
+	T_WHY=''
 	: >"$T_NOTE"
 }
 
 skip() {
 	T_COUNT=$((T_COUNT + 1))
-	echo "ok $T_COUNT - $(t_name "$1") # SKIP $2"
+	t_name "$1"
+	printf '%s\n' "ok $T_COUNT - $T_NAME # SKIP $2"
 }
 
 skip_all() {
@@ -192,13 +206,17 @@ t_show() { # name, file
 	fi
 }
 
+t_explain() { # what was expected
+	echo "$1"
+	t_show 'standard output' "$T_OUT"
+	t_show 'standard error' "$T_ERR"
+	[ "$status" -ne 124 ] || echo "(status 124: stopped after $T_LIMIT s)"
+}
+
+# The next result, should it be a failure, is explained with this and with
+# what the last run printed.
 t_why() { # what was expected
-	{
-		echo "$1"
-		t_show 'standard output' "$T_OUT"
-		t_show 'standard error' "$T_ERR"
-		[ "$status" -ne 124 ] || echo "(status 124: stopped after $T_LIMIT s)"
-	} >"$T_NOTE"
+	T_WHY=$1
 }
 
 run() {
@@ -226,9 +244,12 @@ expect_out_empty() {
 }
 
 expect_out_is() {
+	if cmp -s "$1" "$T_OUT"; then
+		t_result 0 'standard output byte for byte'
+		return
+	fi
 	t_why "standard output differs from $(t_digest "$1")"
-	cmp -s "$1" "$T_OUT"
-	t_result $? 'standard output byte for byte'
+	t_result 1 'standard output byte for byte'
 }
 
 expect_out_has() {
@@ -250,27 +271,30 @@ expect_err_empty() {
 }
 
 expect_json() {
-	t_got=$("$T_TOOLS/ck-json" "$1" <"$T_OUT" 2>"$T_TMP/json")
-	t_status=$?
+	if t_got=$("$T_TOOLS/ck-json" "$1" <"$T_OUT" 2>"$T_TMP/json") &&
+	    [ "$t_got" = "$2" ]; then
+		t_result 0 "JSON $1 is $2"
+		return
+	fi
 	t_why "JSON $1 is not $2: $(cat "$T_TMP/json")"
-	[ "$t_status" -eq 0 ] && [ "$t_got" = "$2" ]
-	t_result $? "JSON $1 is $2"
+	t_result 1 "JSON $1 is $2"
 }
 
 expect_same() {
-	{
+	t_status=0
+	cmp -s "$1" "$2" || {
+		t_status=1
 		t_digest "$1"
 		t_digest "$2"
 	} >"$T_NOTE"
-	cmp -s "$1" "$2"
-	t_result $? "$(basename "$1") and $(basename "$2") are equal"
+	t_result "$t_status" "${1##*/} and ${2##*/} are equal"
 }
 
 expect_mode() {
 	t_mode=$(stat -c %04a "$2" 2>/dev/null || stat -f %Mp%Lp "$2" 2>/dev/null)
 	echo "mode of $2 is ${t_mode:-unknown}" >"$T_NOTE"
 	[ "$t_mode" = "$1" ]
-	t_result $? "mode of $(basename "$2") is $1"
+	t_result $? "mode of ${2##*/} is $1"
 }
 
 expect() {
@@ -373,12 +397,18 @@ t_no_secret() {
 		t_result 1 'no secret'
 		return
 	fi
+	t_shown=''
 	for t_arg; do
-		find "$t_arg" -type f -exec \
-		    "$T_TOOLS/ck-scan" files "$T_SECRETS" {} + || echo failed
+		t_shown="$t_shown ${t_arg#"$T_TMP/"}"
+		if [ -f "$t_arg" ] && [ ! -h "$t_arg" ]; then
+			"$T_TOOLS/ck-scan" files "$T_SECRETS" "$t_arg"
+		else
+			find "$t_arg" -type f -exec \
+			    "$T_TOOLS/ck-scan" files "$T_SECRETS" {} +
+		fi || echo failed
 	done >"$T_NOTE" 2>&1
 	[ ! -s "$T_NOTE" ]
-	t_result $? "no piece of a secret in $(echo "$*" | sed "s|$T_TMP/||g")"
+	t_result $? "no piece of a secret in$t_shown"
 }
 
 t_vector() {

@@ -120,9 +120,12 @@ stat_of(const char *pid, long *ret_parent, long *ret_group)
 	n = read(fd, text, sizeof(text) - 1);
 	(void)close(fd);
 	text[n < 0 ? 0 : n] = '\0';
-	at = strrchr(text, ')');
-	return at != NULL &&
-	    sscanf(at + 1, " %*c %ld %ld", ret_parent, ret_group) == 2;
+	/* Behind the name: the state, one letter, and the two. */
+	if ((at = strrchr(text, ')')) == NULL || strlen(at) < 5)
+		return false;
+	*ret_parent = strtol(at + 4, &at, 10);
+	*ret_group = strtol(at, NULL, 10);
+	return true;
 }
 
 static bool
@@ -194,9 +197,11 @@ static bool
 resize(const char *words)
 {
 	struct winsize size = { 0, 0, 0, 0 };
+	char *rest;
 
-	return sscanf(words, "%hu %hu", &size.ws_row, &size.ws_col) == 2 &&
-	    ioctl(terminal, TIOCSWINSZ, &size) == 0;
+	size.ws_row = (unsigned short)strtoul(words, &rest, 10);
+	size.ws_col = (unsigned short)strtoul(rest, NULL, 10);
+	return ioctl(terminal, TIOCSWINSZ, &size) == 0;
 }
 
 static bool
@@ -221,7 +226,7 @@ step(const char *line)
 	if (strcmp(line, "busy") == 0 || strcmp(line, "idle") == 0)
 		return wait_front(line[0] == 'i');
 	if (strncmp(line, "end ", 4) == 0)
-		return ended(atoi(rest));
+		return ended((int)strtol(rest, NULL, 10));
 	errx(2, "no such step: %s", line);
 }
 

@@ -38,6 +38,42 @@ only_listed_variables_are_scrubbed(void **state)
 	assert_null(list[0]);
 }
 
+static void
+name_is(const char *executed, const char *argv0, const char *name)
+{
+	const char *got = wk_shell_link(executed, argv0);
+
+	if (name == NULL)
+		assert_null(got);
+	else
+		assert_string_equal(got == NULL ? "none" : got, name);
+}
+
+/* The kernel's path first, and what the caller says only where it tells
+ * nothing. */
+static void
+only_names_of_shells_are_one(void **state)
+{
+	(void)state;
+	name_is("/l/zsh", "/l/zsh", "/l/zsh");
+	name_is("/l/zsh", "-zsh", "/l/zsh");
+	name_is("/l/zsh", "-bash", "/l/zsh");
+	name_is("/l/fish", "other", "/l/fish");
+	name_is("zsh", "", "zsh");
+	name_is("/l/clankie-worker-entry", "zsh", NULL);
+	name_is("/l/clankie-worker-entry", "-bash", NULL);
+	name_is("/home/o/script", "/l/sh", "/l/sh");
+	name_is("/home/o/script", "-/l/sh", "/l/sh");
+	name_is("/dev/fd/3", "-bash", "bash");
+	name_is("", "-fish", "fish");
+	name_is("", "--fish", NULL);
+	name_is("", "", NULL);
+	name_is("", "-", NULL);
+	name_is("/l/zsh/", "x", NULL);
+	name_is("/l/mksh", "mksh", NULL);
+	name_is("/l/zsh2", "zsh.", NULL);
+}
+
 static bool
 parses(const char *text, struct ck_mountinfo *ret)
 {
@@ -167,6 +203,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(only_names_of_shells_are_one),
 		cmocka_unit_test(only_listed_variables_are_scrubbed),
 		cmocka_unit_test(line_gives_its_words),
 		cmocka_unit_test(line_of_another_form_is_refused),
