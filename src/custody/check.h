@@ -74,6 +74,7 @@ enum ck_finding_code {
 	CK_F_RULES_DIFFER,
 	CK_F_SANDBOX_OFF,
 	CK_F_SANDBOX_UNKNOWN,
+	CK_F_WRAPPER,                 /* links or entry are not as installed */
 	CK_F_REPAIR_FAILED,
 	CK_F_NOT_CHECKED,             /* needs a password, or is hidden */
 	CK_F_NOT_JUDGED,              /* a failure was in the way */

@@ -111,6 +111,8 @@ static const struct ck_finding_info table[CK_F_COUNT] = {
 	    "turn on fleet.workerSandbox" },
 	[CK_F_SANDBOX_UNKNOWN] = { "sandbox-unknown", CK_SEV_WARNING,
 	    "mend the settings file" },
+	[CK_F_WRAPPER] = { "wrapper-broken", CK_SEV_WARNING,
+	    "{worker install-shell}" },
 	[CK_F_REPAIR_FAILED] = { "repair-failed", CK_SEV_ERROR,
 	    "see to what the message says; then {check --repair} again" },
 	[CK_F_NOT_CHECKED] = { "not-checked", CK_SEV_INFO,

@@ -302,7 +302,8 @@ hooks(struct ck_out *o)
 		ck_line(&o->ret->by_hand, "%s names clankie-keys", path);
 	if (ck_path_join(p->home, ".local/libexec/clankie-keys", path,
 	    NULL) == CK_OK && lstat(path, &st) == 0)
-		ck_line(&o->ret->by_hand, "%s is there", path);
+		ck_line(&o->ret->by_hand, "%s is there (before: clankie-keys "
+		    "worker install-shell --remove)", path);
 	if (ck_settings_worker_sandbox(p->settings, &sandbox,
 	    NULL) == CK_OK && sandbox == CK_SANDBOX_ON)
 		ck_line(&o->ret->by_hand, "%s turns on fleet.workerSandbox, "

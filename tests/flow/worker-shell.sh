@@ -95,7 +95,7 @@ printf '#!/bin/sh\nexec "%s/sh" "$@"\n' "$LINKS" >"$T_TMP/wrapper"
 chmod 0755 "$T_TMP/wrapper"
 run "$CK" worker install-shell --shell "$T_TMP/wrapper"
 expect_status 0
-refused 71 already "$LINKS/sh" -c "touch $T_TMP/started"
+refused 71 'boundary already' "$LINKS/sh" -c "touch $T_TMP/started"
 run "$CK" worker sandbox off
 expect_status 0
 run "$LINKS/sh" -c "touch $T_TMP/started"

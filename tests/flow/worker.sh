@@ -243,6 +243,19 @@ for words in '' "--plan $PLAN" "--plan $PLAN --" "--plan plan -- true" \
 	expect_status 2
 	expect_err_has usage
 done
+run "$ENTRY" --plan "$PLAN" --shut relative -- true
+expect_status 19
+run "$ENTRY" --plan "$PLAN" --shut "$T_HOME/work/none" --mask "$T_HOME/work/no" -- true
+expect_status 0
+echo x >"$T_HOME/work/one"
+run "$ENTRY" --plan "$PLAN" --shut "$T_HOME/work/one" -- cat "$T_HOME/work/one"
+expect_err_has 'Permission denied'
+run "$ENTRY" --plan "$PLAN" --mask "$T_HOME/work" -- cat "$T_HOME/work/one"
+expect_status 1
+run "$ENTRY" --plan "$PLAN" --mask "$T_HOME/work/../work" -- true
+refute 'no other spelling' test "$status" -eq 0
+run "$ENTRY" --plan "$PLAN" --mask /etc -- true
+expect_status 19
 run "$ENTRY" --plan "$T_TMP/none" -- true
 expect_status 23
 sed 's/^user .*/user 1/' "$PLAN" >"$T_TMP/other"
