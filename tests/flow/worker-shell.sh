@@ -144,16 +144,17 @@ echo "$all" >"$HOME/script"
 one -c "$all" zero 'a  b' ''
 one -l -c "$all" zero -c
 one -ilc "$all"
+one -c 'kill -TERM $$; sleep 1'
+i=0
+one <"$HOME/script"
+[ "$name" = bash ] || exit 0
 one -i -c "$all"
 one "$HOME/script" a b
-one -c 'kill -TERM $$; sleep 1'
 one -c 'exit 0'
 one -c 'exec no-such-program'
 one --no-such-option
-i=0
-one <"$HOME/script"
 M
-matrix() { # name, command of its own, the entry of the command line
+matrix() { # name, command of its own, how many ways
 	real=$(command -v "$1") || {
 		skip "$1" 'it is not here'
 		return 0
@@ -164,7 +165,7 @@ matrix() { # name, command of its own, the entry of the command line
 	sed 's/group ([0-9]*)/group (N)/' "$T_OUT" >"$T_TMP/real"
 	run bash "$T_TMP/matrix" "$LINKS/$1" "$LINKS/$1" "$1" "$2" "$LINKS"
 	sed "s|^== $LINKS/$1:|== $real:|; s/group ([0-9]*)/group (N)/" "$T_OUT" >"$T_TMP/link"
-	expect "$1: fifty ways are in it" [ "$(grep -c '^==' "$T_TMP/real")" -eq 50 ]
+	expect "$1: all ways are in it" [ "$(grep -c '^==' "$T_TMP/real")" -ge "$3" ]
 	expect "$1: status 7 and 143 are" grep -qxE 'status (7|143)' "$T_TMP/real"
 	diff "$T_TMP/real" "$T_TMP/link" >"$T_NOTE"
 	t_result $? "$1: all of them as the real shell"
@@ -172,7 +173,7 @@ matrix() { # name, command of its own, the entry of the command line
 # To our program they are all the same.
 [ "$T_SANITIZED" -eq 0 ] || exit 0
 t_case matrix
-matrix bash 'shopt login_shell; echo "$0 $- $# $*"'
-matrix sh 'echo "$0 $- $# $*"'
-matrix zsh 'echo "$0 $- $# $*"; [[ -o login ]]; echo $?'
-matrix fish 'status is-login; echo $status; echo (count $argv) $argv'
+matrix bash 'shopt login_shell; echo "$0 $- $# $*"' 50
+matrix sh 'echo "$0 $- $# $*"' 25
+matrix zsh 'echo "$0 $- $# $*"; [[ -o login ]]; echo $?' 25
+matrix fish 'status is-login; echo $status; echo (count $argv) $argv' 25
