@@ -124,7 +124,7 @@ cat >"$T_TMP/matrix" <<'M'
 # program, its path as argv[0], its name, the shell's own command, which
 export LC_ALL=C HOME
 program=$1 path=$2 name=$3 say=$4 links=$5 i=0
-seen='sh -c "tr \"\\\\0\" \" \" </proc/\$PPID/cmdline; grep SigIgn /proc/\$PPID/status; grep -E \"^Sig[BI]\" /proc/self/status"'
+seen='sh -c "tr \"\\\\0\" \" \" </proc/\$PPID/cmdline; grep -E \"^Sig[BI]\" /proc/self/status"'
 all="$say; $seen; exit 7"
 one() { # argument...
 	for as in "$path" "$name" "-$name" -other other; do
