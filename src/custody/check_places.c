@@ -91,6 +91,8 @@ judge_custody(struct ck_check *c)
 	if (ck_path_join(p->operator_dir, name, lock, NULL) == CK_OK)
 		judge(c, lock, NO_WRITE | ONE_NAME);
 	judge(c, p->records, PRIVATE | ONE_NAME);
+	if (ck_path_join(p->dir, CK_REC_FILE "-journal", lock, NULL) == CK_OK)
+		judge(c, lock, PRIVATE | ONE_NAME);
 	judge(c, p->rules, NO_WRITE | ONE_NAME);
 	judge(c, p->mounts, NO_WRITE | ONE_NAME);
 }
