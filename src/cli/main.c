@@ -64,6 +64,9 @@ const struct verb cli_verbs[] = {
 	    "[--login-password-fd N] | honours PRINCIPAL yes|no|unknown "
 	    "[--login-password-fd N]",
 	    "say who asks which store first", HEAP_BROKER, cmd_precedence },
+	{ "protect", "protect list | add PATH [--write-only] | remove PATH | "
+	    "checkout DIR [--login-password-fd N]",
+	    "keep workers from further places", HEAP_BROKER, cmd_protect },
 	{ "rules", "rules [--format seatbelt|mounts] [--write] [--checkout DIR]... "
 	    "[--login-password-fd N]",
 	    "show or write the rules that keep workers out", HEAP_BROKER,

@@ -13,6 +13,9 @@
 
 #define WORKER_ENTRY "clankie-worker-entry"
 
+/* unistd.h of macOS does not declare it. */
+extern char **environ;
+
 /* What is said about the environment, by records and command line. */
 struct worker_words {
 	char marker[256];            /* NAME=VALUE besides CK_MARKER, or "" */
