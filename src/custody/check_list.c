@@ -124,6 +124,8 @@ static const struct ck_finding_info table[CK_F_COUNT] = {
 	[CK_F_RESTORES] = { "panes-restored", CK_SEV_INFO,
 	    "set resume_agents_on_restore = false in [session], or give hires "
 	    "a server whose SHELL is the wrapper" },
+	[CK_F_NO_WRAPPER] = { "wrapper-missing", CK_SEV_WARNING,
+	    "{worker install-shell}" },
 	[CK_F_WRAPPER] = { "wrapper-broken", CK_SEV_WARNING,
 	    "{worker install-shell}" },
 	[CK_F_REPAIR_FAILED] = { "repair-failed", CK_SEV_ERROR,

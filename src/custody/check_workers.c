@@ -6,10 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/environ.h"
 #include "boundary/toml.h"
 #include "custody/harness_int.h"
+#include "custody/settings.h"
 #include "custody/shell_links.h"
 
 /* Set by Herdr for the programs in its panes. */
@@ -154,12 +156,30 @@ configuration(struct ck_check *c)
 	free(text);
 }
 
+/* Where Clankie keeps a server for hires, its panes are to be workers. */
+static void
+hire_server(struct ck_check *c)
+{
+	char dir[CK_PATH_MAX], entry[CK_PATH_MAX];
+	struct stat st;
+
+	if (!c->viewed || ck_setting_read(&c->v, CK_SETTING_ENTRY, entry,
+	    sizeof(entry), NULL) != CK_OK || entry[0] != '\0' ||
+	    ck_path_join(c->p->clankie_state, "herdr", dir, NULL) != CK_OK ||
+	    lstat(dir, &st) != 0)
+		return;
+	ck_finding_add(c->out, CK_F_NO_WRAPPER, dir, NULL,
+	    "is the place of a server for hires, and no wrapper is installed "
+	    "that could be its shell");
+}
+
 void
 ck_check_workers(struct ck_check *c)
 {
 	struct seen *s = calloc(1, sizeof(*s));
 
 	configuration(c);
+	hire_server(c);
 	if (s == NULL)
 		return;
 	s->c = c;

@@ -292,6 +292,8 @@ static const struct row {
 	    "take default_shell away there, and start a server for hires "
 	    "with the wrapper as its SHELL" }, NULL },
 	[CK_F_RESTORES] = { AT_LAST, { NULL, NULL }, NULL },
+	[CK_F_NO_WRAPPER] = { AT_SANDBOX, { KEYS "worker install-shell%w",
+	    "it says how the server for hires gets it" }, NULL },
 	[CK_F_WRAPPER] = { AT_SANDBOX, { KEYS "worker install-shell%w",
 	    "if a file there is not ours, look what it is and move it away "
 	    "first" }, NULL },

@@ -60,7 +60,7 @@ expect_out_has "kill $marked"
 run "$CK" check --startup --json
 refute 'the gate does not look' grep -q unconfined "$T_OUT"
 # shellcheck disable=SC2086  # words
-kill $PIDS
+kill $PIDS $child
 PIDS=
 
 t_case Herdr
@@ -76,6 +76,14 @@ misses panes-restored
 printf '[terminal]\ndefault_shell = "zsh\n' >"$CONFIG"
 finds not-checked "$CONFIG"
 rm -r "$T_HOME/.config/herdr"
+
+t_case 'a server for hires'
+misses wrapper-missing
+mkdir -p "$T_HOME/.clankie/herdr"
+finds wrapper-missing "$T_HOME/.clankie/herdr"
+run "$CK" doctor
+expect_out_has 'worker install-shell'
+rm -r "$T_HOME/.clankie"
 
 t_case 'a plan of another day'
 misses plan-stale
