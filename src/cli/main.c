@@ -18,7 +18,7 @@
 /* Secure memory, of which pages that are not used cost nothing: a 1 MiB item
  * with its padding takes 2 MiB, its copy and its growing reader as much
  * again.  What migrate takes in, get must be able to give back. */
-#define HEAP_SMALL ((size_t)512 << 10)
+#define HEAP_SMALL CLI_HEAP_KEYS
 #define HEAP_VALUE CLI_HEAP_VALUE
 #define HEAP_BROKER ((size_t)8 << 20)
 #define HEAP_ITEMS ((size_t)8 << 20)
@@ -64,6 +64,9 @@ const struct verb cli_verbs[] = {
 	    "[--login-password-fd N] | honours PRINCIPAL yes|no|unknown "
 	    "[--login-password-fd N]",
 	    "say who asks which store first", HEAP_BROKER, cmd_precedence },
+	{ "protect", "protect list | add PATH [--write-only] | remove PATH | "
+	    "checkout DIR [--login-password-fd N]",
+	    "keep workers from further places", HEAP_BROKER, cmd_protect },
 	{ "rules", "rules [--format seatbelt|mounts] [--write] [--checkout DIR]... "
 	    "[--login-password-fd N]",
 	    "show or write the rules that keep workers out", HEAP_BROKER,
@@ -75,9 +78,10 @@ const struct verb cli_verbs[] = {
 	    "--remove] [--login-password-fd N] | env [--format text|sh|fish] "
 	    "[--marker NAME[=VALUE]] [--provider-keys keep|blank] "
 	    "[--keep NAME]... [--record [--login-password-fd N]] | "
-	    "sandbox [on|off|follow] [--undecided wrap|refuse] "
-	    "[--login-password-fd N] | codex [--program PATH] [--explain] "
-	    "[exec's options] [-- ARGUMENT...]",
+	    "sandbox [on|off|follow] [--strict on|off] "
+	    "[--undecided wrap|refuse] [--login-password-fd N] | "
+	    "codex [--program PATH] [--explain] [exec's options] "
+	    "[-- ARGUMENT...]",
 	    "run a command that cannot reach what is protected", 0,
 	    cmd_worker },
 	{ "keychain", "keychain create|list|find|add|update|delete|passwd|"

@@ -50,7 +50,7 @@ struct worker_start {
 	struct ck_place place;
 	struct worker_words words;
 	enum ck_launch_how how;
-	bool wrap_undecided;         /* by the records */
+	bool wrap_undecided, strict; /* by the records */
 	char entry[CK_PATH_MAX];     /* the program that makes the boundary; ""
 	                              * when there is none and none is needed */
 	char shell[CK_PATH_MAX];     /* the recorded one, or "" */

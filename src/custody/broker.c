@@ -227,6 +227,14 @@ ck_broker_could_hold(const struct ck_place *p, const struct ck_secret *value,
 }
 
 ck_err
+ck_broker_may_follow(const struct ck_place *p, const struct ck_secret *value,
+    const struct ck_secret *before, struct ck_fail *fail)
+{
+	return is_keychain(p) ? CK_OK : ck_broker_file_kind(p->broker,
+	    p->account, value, before, fail);
+}
+
+ck_err
 ck_broker_puttable(const struct ck_place *p, const struct ck_secret *value,
     struct ck_fail *fail)
 {

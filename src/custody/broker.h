@@ -61,10 +61,16 @@ CK_MUST_USE ck_err ck_broker_same(const struct ck_place *p,
 CK_MUST_USE ck_err ck_broker_could_hold(const struct ck_place *p,
     const struct ck_secret *value, struct ck_fail *fail);
 
+/* May the value follow before, the present one?  CK_UNSUPPORTED when the
+ * broker's own programs would drop it; see ck_broker_file_kind(). */
+CK_MUST_USE ck_err ck_broker_may_follow(const struct ck_place *p,
+    const struct ck_secret *value, const struct ck_secret *before,
+    struct ck_fail *fail);
+
 /*
  * Would ck_broker_put() find anything to refuse?  Nothing is locked or
- * written.  CK_UNSUPPORTED: the file broker holds JSON objects only, and only
- * JSON that can be proved unchanged after an edit.
+ * written.  CK_UNSUPPORTED: the file broker holds JSON only, and only such
+ * that can be proved unchanged after an edit.
  */
 CK_MUST_USE ck_err ck_broker_puttable(const struct ck_place *p,
     const struct ck_secret *value, struct ck_fail *fail);

@@ -67,10 +67,11 @@ static const struct ck_finding_info table[CK_F_COUNT] = {
 	[CK_F_FOREIGN_FILE] = { "foreign-file", CK_SEV_WARNING,
 	    "find out who put it there, then move it away" },
 	[CK_F_SECOND_LOGIN] = { "second-bearer-login", CK_SEV_ERROR,
-	    "find the program that wrote it, then remove the item in "
-	    "Keychain Access" },
+	    "find the program that wrote it, then remove the item; {doctor} "
+	    "has the command" },
 	[CK_F_SECOND_FILE] = { "second-bearer-file", CK_SEV_ERROR,
-	    "find the program that wrote it, then remove its entry" },
+	    "find the program that wrote it, then remove its entry; {doctor} "
+	    "has the command" },
 	[CK_F_SECOND_DOTENV] = { "second-bearer-dotenv", CK_SEV_ERROR,
 	    "remove it from that file, then {rotate}" },
 	[CK_F_OVERRIDE] = { "environment-override", CK_SEV_ERROR,
@@ -94,6 +95,8 @@ static const struct ck_finding_info table[CK_F_COUNT] = {
 	    "{doctor --rebuild} would make" },
 	[CK_F_JOURNAL_OPEN] = { "journal-open", CK_SEV_WARNING,
 	    "{doctor} says what finishes it" },
+	[CK_F_RESTORE_UNFINISHED] = { "restore-unfinished", CK_SEV_ERROR,
+	    "{restore}" },
 	[CK_F_PRECEDENCE] = { "precedence-not-first", CK_SEV_ERROR, RECORDS },
 	[CK_F_PRINCIPAL_UNKNOWN] = { "principal-unknown", CK_SEV_ERROR,
 	    "{precedence list} names those that it knows" },

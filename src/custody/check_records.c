@@ -58,9 +58,9 @@ not_there(struct ck_check *c)
 	}
 	if (r != CK_OK)
 		ck_finding_fail(c->out, CK_F_NOT_JUDGED, r, &fail);
-	else if (c->v.journal_open &&
+	else if (ck_view_is_moving(&c->v, c->p) &&
 	    ck_view_known_operation(c->v.journal.operation))
-		return;   /* journal-open says it */
+		return;   /* the journal's own finding says it */
 	if (ck_broker_read(c->p, NULL, &fail) == CK_ABSENT) {
 		ck_advise_absent(&fail, c->p, "{migrate} then moves it");
 		ck_finding_add(c->out, CK_F_NOT_MIGRATED, c->p->dir,
@@ -97,20 +97,60 @@ sound(struct ck_check *c)
 		    CK_F_RECORDS_DAMAGED : CK_F_RECORDS_UNREADABLE, r, &fail);
 }
 
+/*
+ * Does a way back that is not at its end have a copy in the broker, where
+ * every process can read it?  CK_ABSENT: it has none.  The row may be of
+ * another credential than the one that is checked, and has its own broker.
+ */
+static ck_err
+exposed(struct ck_check *c, struct ck_place *where)
+{
+	const struct ck_rec_journal *j = &c->v.journal;
+	struct ck_view v = CK_VIEW_INIT;
+	ck_err r = CK_OK;
+	bool known = c->v.known;
+
+	*where = *c->p;
+	if (strcmp(j->operation, "restore") != 0)
+		return CK_ABSENT;
+	if (!ck_view_is_moving(&c->v, c->p)) {
+		memcpy(where->credential, j->credential,
+		    sizeof(where->credential));
+		where->names_said = false;
+		where->broker_said = false;
+		r = ck_view_open(where, CK_REC_READ, &v, NULL);
+		known = v.known;
+		ck_view_close(&v);
+	}
+	if (r == CK_OK)
+		r = known ? ck_broker_read(where, NULL, NULL) : CK_ABSENT;
+	return r;
+}
+
 static void
 journal(struct ck_check *c)
 {
 	const struct ck_rec_journal *j = &c->v.journal;
 	bool whole = j->credential[0] == '\0';
 	char next[CK_ADVICE_SIZE] = "";
+	struct ck_place where;
+	ck_err copy;
 
 	if (!c->v.journal_open)
 		return;
 	if (ck_view_known_operation(j->operation))
 		ck_advice_finish(c->p, j, next);
-	ck_finding_add(c->out, CK_F_JOURNAL_OPEN, c->p->dir, next,
-	    "%s%s%s, begun %s, is under way or was interrupted at step %d",
-	    j->operation, whole ? "" : " of ", j->credential, j->at, j->step);
+	if ((copy = exposed(c, &where)) != CK_ABSENT)
+		ck_finding_add(c->out, CK_F_RESTORE_UNFINISHED, where.broker,
+		    next, "%s %s, which every process of yours can then "
+		    "read: its restore, begun %s, is under way or was "
+		    "interrupted at step %d", copy == CK_OK ? "holds" :
+		    "may hold", j->credential, j->at, j->step);
+	else
+		ck_finding_add(c->out, CK_F_JOURNAL_OPEN, c->p->dir, next,
+		    "%s%s%s, begun %s, is under way or was interrupted at "
+		    "step %d", j->operation, whole ? "" : " of ",
+		    j->credential, j->at, j->step);
 }
 
 struct ranks {

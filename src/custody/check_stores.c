@@ -270,10 +270,10 @@ remaining(struct ck_check *c)
 void
 ck_check_stores(struct ck_check *c)
 {
-	/* Between the steps of a migration or a way back the broker's copy is
-	 * no second bearer; journal-open says what goes on. */
+	/* Between the steps of its own migration or way back the broker's copy
+	 * is no second bearer; the journal's finding says what goes on. */
 	const char *operation = c->v.journal.operation;
-	bool moving = c->viewed && c->v.journal_open &&
+	bool moving = c->viewed && ck_view_is_moving(&c->v, c->p) &&
 	    (strcmp(operation, "migrate") == 0 ||
 	    strcmp(operation, "restore") == 0);
 

@@ -265,6 +265,7 @@ static const struct row {
 	    "only if %R is the older of the two (ls -l); if it is %K, put the "
 	    "newer keychain back instead" }, NULL },
 	[CK_F_JOURNAL_OPEN] = { AT_JOURNAL, { NULL, NULL }, journal },
+	[CK_F_RESTORE_UNFINISHED] = { AT_JOURNAL, { NULL, NULL }, journal },
 	[CK_F_PRECEDENCE] = { AT_RECORDS, { REBUILD, LOOK }, NULL },
 	[CK_F_PRINCIPAL_UNKNOWN] = { AT_LAST, { NULL, NULL }, NULL },
 	/* One step, however many they are. */

@@ -6,6 +6,7 @@
  */
 #include "custody/restore_int.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,10 +94,11 @@ can_restore(struct ck_restore_run *run, struct ck_fail *fail)
 	return CK_DAMAGED;
 }
 
-/* What one place holds, if anything, must be what is going there. */
+/* What one place holds, if anything, must be what is going there; *ret_there:
+ * it is. */
 static ck_err
 agrees(const struct ck_restore_run *run, const struct ck_place *where,
-    struct ck_fail *fail)
+    bool *ret_there, struct ck_fail *fail)
 {
 	struct ck_secret other = CK_SECRET_INIT;
 	bool same = false;
@@ -113,7 +115,27 @@ agrees(const struct ck_restore_run *run, const struct ck_place *where,
 		r = CK_DECIDE;
 	}
 	ck_secret_wipe(&other);
-	return r == CK_ABSENT ? CK_OK : r;
+	if (r != CK_OK && r != CK_ABSENT)
+		return r;
+	*ret_there = r == CK_OK;
+	return CK_OK;
+}
+
+/* Would the broker take the value, which it does not hold yet?  What older
+ * programs let in has a way on, too. */
+static ck_err
+takes(const struct ck_restore_run *run, struct ck_fail *fail)
+{
+	ck_err r;
+
+	if ((r = ck_broker_could_hold(run->p, &run->value,
+	    fail)) == CK_UNSUPPORTED)
+		ck_advise(fail, run->p, "{get} still gives it; {rotate} with "
+		    "the value in the form {\"type\":\"api\",\"key\":\"...\"}, "
+		    "then {restore}");
+	if (r != CK_OK)
+		return r;
+	return ck_broker_puttable(run->p, &run->value, fail);
 }
 
 /* The broker and, when that is a keychain, the file broker beside it. */
@@ -121,17 +143,18 @@ static ck_err
 broker_ready(struct ck_restore_run *run, struct ck_fail *fail)
 {
 	struct ck_place other = *run->p;
+	bool there;
 	ck_err r;
 
-	if ((r = agrees(run, run->p, fail)) != CK_OK)
+	if ((r = agrees(run, run->p, &run->there, fail)) != CK_OK)
 		return r;
 	if (other.broker_kind == CK_KIND_LOGIN_KEYCHAIN) {
 		other.broker_kind = CK_KIND_FILE_BROKER;
 		memcpy(other.broker, other.file_broker, sizeof(other.broker));
-		if ((r = agrees(run, &other, fail)) != CK_OK)
+		if ((r = agrees(run, &other, &there, fail)) != CK_OK)
 			return r;
 	}
-	return ck_broker_puttable(run->p, &run->value, fail);
+	return run->there ? CK_OK : takes(run, fail);
 }
 
 /* A row alone does not say that the keychain was put out of its name by us:
@@ -157,13 +180,9 @@ preflight(struct ck_restore_run *run, struct ck_fail *fail)
 	if ((r = ck_seal_open(run->p, run->v.rec, &run->password, &run->value,
 	    &run->key, fail)) != CK_OK)
 		return r;
-	r = broker_ready(run, fail);
-	/* What the broker cannot take is not left half done. */
-	if (r != CK_OK && run->resumed && !run->dry_run) {
-		memcpy(run->nonce, run->v.journal.nonce, sizeof(run->nonce));
-		ck_restore_undo(run);
-	}
-	return r;
+	/* A resumed run that is refused is taken back, under every lock. */
+	return run->resumed && !run->dry_run ? CK_OK :
+	    broker_ready(run, fail);
 }
 
 static ck_err
@@ -200,6 +219,7 @@ give_back(struct ck_restore_run *run, struct ck_fail *fail)
 	/* What the lock keeps still is looked at again. */
 	if ((r = broker_ready(run, fail)) != CK_OK)
 		return r;
+	run->begun = true;
 	if (!run->resumed && (r = ck_restore_begin(run, fail)) != CK_OK)
 		return r;
 	run->v.journal_open = true;
@@ -210,6 +230,20 @@ give_back(struct ck_restore_run *run, struct ck_fail *fail)
 	return ck_restore_record(run, fail);
 }
 
+/* A run that was begun earlier is as if it had never been: that is said. */
+static void
+say_undone(const struct ck_restore_run *run, struct ck_fail *fail)
+{
+	size_t n;
+
+	if (!run->resumed || run->v.journal_open || fail == NULL)
+		return;
+	n = strlen(fail->why);
+	(void)snprintf(fail->why + n, sizeof(fail->why) - n, "; the restore "
+	    "that was begun is taken back, and %s is where it was",
+	    run->p->credential);
+}
+
 static ck_err
 carry_out(struct ck_restore_run *run, struct ck_fail *fail)
 {
@@ -218,6 +252,10 @@ carry_out(struct ck_restore_run *run, struct ck_fail *fail)
 	if ((r = take_broker_lock(run, fail)) == CK_OK &&
 	    !is_retired(&run->v))
 		r = give_back(run, fail);
+	if (r != CK_OK && run->resumed && !run->begun)
+		ck_restore_undo(run);
+	if (r != CK_OK)
+		say_undone(run, fail);
 	if (r == CK_OK &&
 	    (r = ck_restore_retire(run, fail)) == CK_OK)
 		r = ck_restore_finish(run, fail);

@@ -31,6 +31,8 @@ struct ck_restore_report {
  * Restore.  A second call resumes an interrupted one or reports that all is
  * done.  Until the broker holds the value again a failure leaves every store
  * as it was; afterwards the journal stays open and the next call finishes.
+ * When that one is refused before the records name the broker, it takes back
+ * what was begun, with the copy that was written, and its reason says so.
  *
  * CK_ABSENT      never migrated, and the broker has none either
  * CK_NOSTORE     keychain, unlock password or broker are missing

@@ -12,7 +12,9 @@
 
 /* What the journal says has been reached. */
 enum ck_restore_step {
-	CK_RESTORE_BEGUN = 1,    /* journal row, state restoring */
+	CK_RESTORE_ALONE = 0,    /* begun; the broker held no copy, so that one
+	                          * there later was written by us */
+	CK_RESTORE_BEGUN = 1,    /* begun; the broker's copy is not ours */
 	CK_RESTORE_RECORDED = 2  /* the records name the broker */
 };
 
@@ -27,6 +29,8 @@ struct ck_restore_run {
 	char nonce[33];
 	bool resumed;
 	bool dry_run;
+	bool there;                      /* the broker holds the value */
+	bool begun;                      /* this run has found nothing amiss */
 	bool shared;                     /* others stay in the keychain */
 };
 
@@ -39,8 +43,13 @@ CK_MUST_USE ck_err ck_restore_begin(struct ck_restore_run *run,
 CK_MUST_USE ck_err ck_restore_write(struct ck_restore_run *run,
     struct ck_fail *fail);
 
-/* What was begun and cannot be finished, because the broker holds nothing or
- * something else: as it was before, unless the records name the broker. */
+/*
+ * What was begun and cannot be finished: as it was before, and then
+ * run->v.journal_open is false.  A copy goes from the broker only if a run
+ * that was interrupted wrote it and it still is the value.  Left for the next
+ * run: what the records tell of already, a copy that is not known to be ours,
+ * and one that cannot be removed.
+ */
 void ck_restore_undo(struct ck_restore_run *run);
 
 /* Precedence and state name the broker, in one sealed transaction. */

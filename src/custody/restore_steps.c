@@ -61,7 +61,7 @@ begin_rows(struct ck_restore_run *run, struct ck_fail *fail)
 	memcpy(j.operation, CK_RESTORE_OPERATION, sizeof(CK_RESTORE_OPERATION));
 	memcpy(j.nonce, run->nonce, sizeof(j.nonce));
 	memcpy(j.credential, run->p->credential, sizeof(j.credential));
-	j.step = CK_RESTORE_BEGUN;
+	j.step = run->there ? CK_RESTORE_BEGUN : CK_RESTORE_ALONE;
 	j.from_generation = run->v.row.generation;
 	j.to_generation = j.from_generation + 1;
 	if ((r = put_state(run, CK_STATE_RESTORING, fail)) != CK_OK ||
@@ -96,9 +96,19 @@ undo_rows(struct ck_restore_run *run, struct ck_fail *fail)
 	return ck_seal_write_key(run->v.rec, &run->key, fail);
 }
 
-/* Is the broker known to have no copy of ours? */
+/* May a copy in the broker be removed: was it written by the run that was
+ * interrupted, and is nobody else at the broker? */
 static bool
-has_no_copy(const struct ck_restore_run *run)
+is_ours(const struct ck_restore_run *run)
+{
+	return run->resumed && !run->begun &&
+	    run->v.journal.step == CK_RESTORE_ALONE &&
+	    ck_broker_lock_held(&run->broker_lock);
+}
+
+/* The broker is known to have no copy of ours, or has none any more. */
+static bool
+without_copy(struct ck_restore_run *run)
 {
 	struct ck_secret there = CK_SECRET_INIT;
 	bool same = true;
@@ -108,15 +118,21 @@ has_no_copy(const struct ck_restore_run *run)
 	if (r == CK_OK && ck_broker_same(run->p, &run->value, &there,
 	    &same) != CK_OK)
 		same = true;
+	/* Also without a copy: the index may have come to name it already. */
+	if ((r == CK_ABSENT || (r == CK_OK && same)) && is_ours(run)) {
+		r = ck_broker_erase(run->p, &there, &run->broker_lock, NULL);
+		if (r == CK_OK)
+			r = CK_ABSENT;
+		same = true;
+	}
 	ck_secret_wipe(&there);
 	return r == CK_ABSENT || (r == CK_OK && !same);
 }
 
-/* Otherwise the next run finishes. */
 void
 ck_restore_undo(struct ck_restore_run *run)
 {
-	if (run->v.row.state == CK_STATE_RESTORING && has_no_copy(run) &&
+	if (run->v.row.state == CK_STATE_RESTORING && without_copy(run) &&
 	    ck_anchor_note(run->p, &run->password, "", NULL) == CK_OK &&
 	    transact(run, undo_rows, NULL) == CK_OK)
 		run->v.journal_open = false;

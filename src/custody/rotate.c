@@ -64,6 +64,10 @@ can_rotate(const struct ck_view *v, const struct ck_place *p,
 	return CK_NOSTORE;
 }
 
+/* The next step when a value could not go back. */
+static const char form[] = "give it in the form that the broker holds, "
+    "{\"type\":\"api\",\"key\":\"...\"}: restore has to be able to put it back";
+
 /* What can be said about the new value before it is needed. */
 static ck_err
 value_fits(const struct ck_place *p, const struct ck_secret *value,
@@ -86,9 +90,7 @@ value_fits(const struct ck_place *p, const struct ck_secret *value,
 		    "credential");
 	/* There is a way back for every value. */
 	if ((r = ck_broker_could_hold(p, value, fail)) == CK_UNSUPPORTED)
-		ck_fail_next(fail, "give it in the form that the broker "
-		    "holds, {\"type\":\"api\",\"key\":\"...\"}: restore has to "
-		    "be able to put it back");
+		ck_fail_next(fail, "%s", form);
 	return r;
 }
 
@@ -135,6 +137,11 @@ make_next(struct ck_rotate_run *run, struct ck_fail *fail)
 	    &same)) != CK_OK || same)
 		return ck_fail_set(fail, r == CK_OK ? CK_REFUSED : r,
 		    run->p->credential, "the given value is the present one");
+	if ((r = ck_broker_may_follow(run->p, value, &run->now,
+	    fail)) != CK_OK) {
+		ck_fail_next(fail, "%s", form);
+		return r;
+	}
 	if ((r = ck_secret_copy(value->p, value->n, &run->next)) != CK_OK)
 		return ck_fail_set(fail, r, NULL, "no memory");
 	return CK_OK;

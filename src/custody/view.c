@@ -307,6 +307,13 @@ ck_view_known_operation(const char *operation)
 	return false;
 }
 
+bool
+ck_view_is_moving(const struct ck_view *v, const struct ck_place *p)
+{
+	return v->journal_open && (v->journal.credential[0] == '\0' ||
+	    strcmp(v->journal.credential, p->credential) == 0);
+}
+
 ck_err
 ck_view_unhindered(const struct ck_view *v, const struct ck_place *p,
     const char *operation, struct ck_fail *fail)
@@ -316,7 +323,7 @@ ck_view_unhindered(const struct ck_view *v, const struct ck_place *p,
 	bool whole = j->credential[0] == '\0';
 
 	if (!v->journal_open || (strcmp(j->operation, operation) == 0 &&
-	    (whole || strcmp(j->credential, p->credential) == 0)))
+	    ck_view_is_moving(v, p)))
 		return CK_OK;
 	ck_advice_finish(p, j, command);
 	(void)ck_fail_set(fail, CK_BUSY, p->dir,

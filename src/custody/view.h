@@ -70,6 +70,9 @@ void ck_view_command(const struct ck_rec_journal *j,
  * should. */
 bool ck_view_known_operation(const char *operation);
 
+/* An operation on p's credential, or on the keychain as a whole, is open. */
+bool ck_view_is_moving(const struct ck_view *v, const struct ck_place *p);
+
 /* CK_BUSY when an operation is open that is not this one of p's credential or
  * of the whole keychain; the next step is to finish that one. */
 CK_MUST_USE ck_err ck_view_unhindered(const struct ck_view *v,

@@ -6,6 +6,7 @@
  */
 #include "store/broker_file.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <string.h>
 
@@ -253,9 +254,9 @@ ck_broker_file_put(const char *path, const char *provider,
 
 	if ((r = ck_broker_provider(provider, key, fail)) != CK_OK)
 		goto out;
-	if (ck_json_check(span(value), &text) != CK_OK || text.p[0] != '{') {
+	if (ck_json_check(span(value), &text) != CK_OK) {
 		r = ck_fail_set(fail, CK_USAGE, path,
-		    "the value for %s is not a JSON object", key);
+		    "the value for %s is not JSON", key);
 		goto out;
 	}
 	r = lock_for(path, &lock, &own, fail);
@@ -279,16 +280,41 @@ out:
 	return r;
 }
 
-static ck_err
-is_object(const char *path, const char *provider,
-    const struct ck_secret *value, struct ck_fail *fail)
+/* Which of JSON's kinds it is, by the character it begins with; 0: none. */
+static int
+kind_of(const struct ck_secret *value)
 {
 	struct ck_span text = CK_SPAN_NONE;
 
-	if (ck_json_check(span(value), &text) == CK_OK && text.p[0] == '{')
+	if (ck_json_check(span(value), &text) != CK_OK)
+		return 0;
+	if (text.p[0] == '-' || isdigit(text.p[0]))
+		return '0';
+	return text.p[0] == 'f' ? 't' : text.p[0];
+}
+
+static ck_err
+is_json(const char *path, const char *provider, const struct ck_secret *value,
+    struct ck_fail *fail)
+{
+	if (kind_of(value) != 0)
 		return CK_OK;
 	return ck_fail_set(fail, CK_UNSUPPORTED, path,
-	    "holds JSON objects only, and the value of %s is none", provider);
+	    "holds JSON only, and the value of %s is none", provider);
+}
+
+ck_err
+ck_broker_file_kind(const char *path, const char *provider,
+    const struct ck_secret *value, const struct ck_secret *before,
+    struct ck_fail *fail)
+{
+	int kind = kind_of(value);
+
+	if (kind == '{' || (kind != 0 && kind == kind_of(before)))
+		return CK_OK;
+	return ck_fail_set(fail, CK_UNSUPPORTED, path,
+	    "holds JSON objects, which the new value of %s is not; programs "
+	    "that use the file drop anything else", provider);
 }
 
 /* jansson is the judge: it is what the proof of an edit is made with. */
@@ -309,7 +335,7 @@ ck_broker_file_could_hold(const char *path, const char *provider,
 	char key[CK_PROVIDER_SIZE];
 	ck_err r;
 
-	if ((r = is_object(path, provider, value, fail)) != CK_OK ||
+	if ((r = is_json(path, provider, value, fail)) != CK_OK ||
 	    (r = ck_broker_provider(provider, key, fail)) != CK_OK)
 		return r;
 	if ((r = ck_secret_copy("{}\n", 3, &empty)) != CK_OK)
@@ -331,7 +357,7 @@ ck_broker_file_puttable(const char *path, const char *provider,
 	bool there = false;
 	ck_err r;
 
-	if ((r = is_object(path, provider, value, fail)) == CK_OK &&
+	if ((r = is_json(path, provider, value, fail)) == CK_OK &&
 	    (r = ck_broker_provider(provider, key, fail)) == CK_OK &&
 	    (r = ck_broker_text_open(&b, fail)) == CK_OK &&
 	    (r = may_put(&b, key, value, NULL, &there, fail)) == CK_OK &&

@@ -93,7 +93,8 @@ CK_MUST_USE ck_err ck_broker_file_erasable(const char *path,
     const char *provider, struct ck_fail *fail);
 
 /*
- * Set the provider's value, a JSON object.  expected NULL: there is none yet;
+ * Set the provider's value, which is JSON: an object, unless something else
+ * was taken out of there.  CK_USAGE: it is none.  expected NULL: there is none yet;
  * else it is still expected.  CK_CHANGED when not so.  A value that is there
  * already is CK_OK without a write.  A missing file is made, and its
  * directory (0700) if that alone is missing.
@@ -104,17 +105,26 @@ CK_MUST_USE ck_err ck_broker_file_put(const char *path, const char *provider,
 
 /*
  * Could any file broker hold the value and give it back, meaning the same?
- * CK_UNSUPPORTED: it is no JSON object, or has JSON that cannot be proved
- * unchanged after an edit.  No file is looked at; path is for the message.
+ * CK_UNSUPPORTED: it is no JSON, or has JSON that cannot be proved unchanged
+ * after an edit.  No file is looked at; path is for the message.
  */
 CK_MUST_USE ck_err ck_broker_file_could_hold(const char *path,
     const char *provider, const struct ck_secret *value,
     struct ck_fail *fail);
 
 /*
+ * Is the value of a kind that may follow before: an object, or what before is?
+ * Programs that use the file take objects only and drop every other entry when
+ * they write it.  CK_UNSUPPORTED otherwise.  path is for the message.
+ */
+CK_MUST_USE ck_err ck_broker_file_kind(const char *path, const char *provider,
+    const struct ck_secret *value, const struct ck_secret *before,
+    struct ck_fail *fail);
+
+/*
  * Would ck_broker_file_put(), with expected NULL, be able to write the value?
- * Nothing is locked or written.  CK_UNSUPPORTED: the value is no JSON object,
- * or the file has JSON that cannot be proved unchanged after an edit.
+ * Nothing is locked or written.  CK_UNSUPPORTED: the value is no JSON, or the
+ * file has JSON that cannot be proved unchanged after an edit.
  */
 CK_MUST_USE ck_err ck_broker_file_puttable(const char *path,
     const char *provider, const struct ck_secret *value,

@@ -7,7 +7,8 @@
 #	i_keep               remember the home as it is now
 #	i_back               the home as it was then, under the same path
 #	i_points COMMAND...  run it once; prints "SYSCALL N" for each call that
-#	                     changes something on disk, N counted for its name
+#	                     changes something on disk, N counted for its name;
+#	                     fails unless it ends with status $I_ENDS, or 0
 #	i_sample K           every Kth line, all with CK_SWEEP=full
 #	i_inject WHAT COMMAND...  run it, strace told -e inject=WHAT; sets $status
 #	i_record WHAT COMMAND...  forget what was recorded; keep the home; run the
@@ -55,7 +56,7 @@ i_back() {
 # An openat matters when it may create; a write when it is not the report.
 i_points() {
 	i_strace -o "$T_TMP/points" -e "trace=$I_CALLS" "$@" \
-	    >/dev/null 2>"$T_ERR" || return 1
+	    >/dev/null 2>"$T_ERR" || [ $? -eq "${I_ENDS:-0}" ] || return 1
 	awk '{
 		sub(/^[0-9]+ +/, "")
 		name = $0

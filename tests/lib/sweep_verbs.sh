@@ -21,7 +21,7 @@
 s_verbs() {
 	printf '%s\n' migrate migrate_again migrate_second rotate \
 	    rotate_keychain restore restore_again restore_second reset repair \
-	    protect
+	    checkout protect
 }
 
 s_has_verb() {
@@ -37,6 +37,7 @@ s_built() {
 	*_again | *_second) s_has_verb "${1%_*}" ;;
 	rotate_keychain) s_has_option rotate '--keychain' ;;
 	repair) s_has_option check '--repair' ;;
+	checkout) s_has_option migrate '--checkout' ;;
 	*) s_has_verb "$1" ;;
 	esac
 }
@@ -54,6 +55,19 @@ s_ready_rotate() {
 s_ready_repair() {
 	S_WORDS="check --repair $S_PASS"
 	s_migrated && rm "$KEYS/worker.sb"
+}
+
+# A checkout of a custody that is there: one transaction and the rules.
+s_ready_checkout() {
+	S_WORDS="migrate --checkout $T_HOME/one $S_PASS"
+	s_migrated && mkdir "$T_HOME/one"
+}
+
+s_done_checkout() {
+	grep -qF "$T_HOME/one/.env.local" "$KEYS/worker.sb" ||
+	    why 'the rules do not have it'
+	[ "$(s_status rules_state)" = match ] ||
+	    why 'the rules are not what the records give'
 }
 
 s_ready_protect() {
@@ -118,6 +132,8 @@ s_done_repair() {
 s_done_protect() {
 	[ "$(s_sql "SELECT count(*) FROM protected
 	    WHERE path = '$T_HOME/notes'")" -ge 1 ] || why 'it is not protected'
+	[ "$(s_status rules_state)" = match ] ||
+	    why 'the rules are not what the records give'
 }
 
 # A run that goes on behind one that was killed before a call; a power cut may

@@ -432,7 +432,7 @@ puttable_is_what_put_says(void **state)
 	struct help_store *fx = *state;
 	struct ck_secret a = hs_secret("{\"type\":\"api\",\"key\":\"1\"}");
 	struct ck_secret b = hs_secret("{\"type\":\"api\",\"key\":\"2\"}");
-	struct ck_secret no_object = hs_secret("[1]");
+	struct ck_secret no_json = hs_secret("[1");
 	static const char other[] = "{\"other\":{},\"n\":1}";
 	static const char odd[] = "{\"other\":{\"n\":1e999}}";
 
@@ -443,7 +443,7 @@ puttable_is_what_put_says(void **state)
 	assert_int_equal(ck_broker_file_puttable(fx->path, OPERATOR, &a,
 	    NULL), CK_OK);
 	assert_int_equal(ck_broker_file_puttable(fx->path, OPERATOR,
-	    &no_object, NULL), CK_UNSUPPORTED);
+	    &no_json, NULL), CK_UNSUPPORTED);
 	hs_assert_file(fx->path, other, strlen(other));
 	assert_int_equal(ck_broker_file_put(fx->path, OPERATOR, &a, NULL,
 	    NULL, NULL), CK_OK);
@@ -458,7 +458,7 @@ puttable_is_what_put_says(void **state)
 	assert_alone(fx);
 	ck_secret_wipe(&a);
 	ck_secret_wipe(&b);
-	ck_secret_wipe(&no_object);
+	ck_secret_wipe(&no_json);
 }
 
 static void
@@ -485,9 +485,9 @@ put_makes_the_directory_closed(void **state)
 }
 
 static void
-put_of_a_value_that_is_no_object_is_refused(void **state)
+put_of_a_value_that_is_no_json_is_refused(void **state)
 {
-	static const char *const values[] = { "", "1", "{", "{}{}", "[]" };
+	static const char *const values[] = { "", "one", "{", "{}{}", "[" };
 	struct help_store *fx = *state;
 	struct sample s = sample(fx);
 
@@ -500,6 +500,70 @@ put_of_a_value_that_is_no_object_is_refused(void **state)
 	}
 	hs_assert_file(fx->path, s.text, s.n);
 	sample_free(&s);
+}
+
+/* What was taken out of a broker goes back in its very bytes, whatever it is. */
+static void
+put_of_what_was_found_gives_its_bytes_back(void **state)
+{
+	static const char text[] = "{\"a\":\"x \\u00e9\",\"b\":[1, 2.50],"
+	    "\"c\":-0,\"d\":null,\"e\":{ \"k\" :\n[] }}";
+	static const char *const names[] = { "a", "b", "c", "d", "e" };
+	struct help_store *fx = *state;
+
+	hs_write(fx->path, text, strlen(text), 0600);
+	for (size_t i = 0; i < 5; i++) {
+		struct ck_secret v = CK_SECRET_INIT, back = CK_SECRET_INIT;
+
+		assert_int_equal(ck_broker_file_find(fx->path, names[i], &v,
+		    NULL), CK_OK);
+		assert_int_equal(ck_broker_file_could_hold(fx->path, names[i],
+		    &v, NULL), CK_OK);
+		assert_int_equal(ck_broker_file_erase(fx->path, names[i], &v,
+		    NULL, NULL), CK_OK);
+		assert_int_equal(ck_broker_file_put(fx->path, names[i], &v,
+		    NULL, NULL, NULL), CK_OK);
+		assert_int_equal(ck_broker_file_find(fx->path, names[i],
+		    &back, NULL), CK_OK);
+		assert_true(ck_secret_equal(&v, &back));
+		ck_secret_wipe(&v);
+		ck_secret_wipe(&back);
+	}
+	assert_alone(fx);
+}
+
+static void
+a_value_follows_an_object_or_its_like(void **state)
+{
+	static const struct {
+		const char *before, *value;
+		ck_err want;
+	} rows[] = {
+		{ "{}", "{\"a\":1}", CK_OK },
+		{ "\"a\"", " {}\n", CK_OK },
+		{ "\"a\"", "\"b\"", CK_OK },
+		{ "17", "-3", CK_OK },
+		{ "true", "false", CK_OK },
+		{ "no JSON", "{}", CK_OK },
+		{ "{}", "\"b\"", CK_UNSUPPORTED },
+		{ "\"a\"", "17", CK_UNSUPPORTED },
+		{ "[1]", "null", CK_UNSUPPORTED },
+		{ "no JSON", "no JSON", CK_UNSUPPORTED },
+	};
+	struct help_store *fx = *state;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct ck_secret was = hs_secret(rows[i].before);
+		struct ck_secret value = hs_secret(rows[i].value);
+		struct ck_fail fail = CK_FAIL_INIT;
+
+		assert_int_equal(ck_broker_file_kind(fx->path, OPERATOR,
+		    &value, &was, &fail), rows[i].want);
+		assert_int_equal(fail.code, rows[i].want);
+		ck_secret_wipe(&was);
+		ck_secret_wipe(&value);
+	}
+	assert_int_equal(hs_entries(fx->dir), 0);
 }
 
 /* Whatever is wrong with the place is refused by every function. */
@@ -1032,7 +1096,9 @@ main(void)
 		WITH_FX(put_adds_replaces_and_repeats),
 		WITH_FX(puttable_is_what_put_says),
 		WITH_FX(put_makes_the_directory_closed),
-		WITH_FX(put_of_a_value_that_is_no_object_is_refused),
+		WITH_FX(put_of_a_value_that_is_no_json_is_refused),
+		WITH_FX(put_of_what_was_found_gives_its_bytes_back),
+		WITH_FX(a_value_follows_an_object_or_its_like),
 		WITH_FX(unsafe_places_are_refused),
 		WITH_FX(file_open_to_others_is_refused_with_advice),
 		WITH_FX(larger_than_the_limit_is_unsupported),
