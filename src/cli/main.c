@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -142,11 +143,32 @@ at_size_limit(int sig)
 	(void)sig;
 }
 
+/* Paths and findings lie on the stack, some 200 KiB in the deepest call: what
+ * does not fit would end as a crash in the middle of a change. */
+#define STACK_BYTES (512UL * 1024)
+
+static ck_err
+enough_stack(struct cli *cli)
+{
+	struct rlimit stack;
+
+	if (getrlimit(RLIMIT_STACK, &stack) != 0 ||
+	    stack.rlim_cur == RLIM_INFINITY || stack.rlim_cur >= STACK_BYTES)
+		return CK_OK;
+	(void)ck_fail_set(&cli->fail, CK_NOMEM, NULL,
+	    "the stack is limited to %llu KiB, and %lu are needed",
+	    (unsigned long long)stack.rlim_cur / 1024, STACK_BYTES / 1024);
+	ck_fail_next(&cli->fail, "ulimit -s 8192");
+	return CK_NOMEM;
+}
+
 ck_err
 cli_prepare(struct cli *cli, size_t heap)
 {
 	ck_err r;
 
+	if ((r = enough_stack(cli)) != CK_OK)
+		return r;
 	if (heap == 0)
 		return CK_OK;
 	/* Every mode is set explicitly; a caller's odd umask must neither open

@@ -50,6 +50,7 @@ enum ck_finding_code {
 	CK_F_SECOND_CUSTODY,
 	CK_F_LEFTOVER,
 	CK_F_FOREIGN_FILE,            /* a name in the custody, not ours */
+	CK_F_BROKER_NOT_NOTED,        /* custody/locator.h */
 	CK_F_ASIDE,
 	CK_F_SECOND_LOGIN,
 	CK_F_SECOND_FILE,

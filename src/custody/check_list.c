@@ -66,6 +66,8 @@ static const struct ck_finding_info table[CK_F_COUNT] = {
 	    "{check --repair}" },
 	[CK_F_FOREIGN_FILE] = { "foreign-file", CK_SEV_WARNING,
 	    "find out who put it there, then move it away" },
+	[CK_F_BROKER_NOT_NOTED] = { "broker-not-noted", CK_SEV_WARNING,
+	    "{check --repair --login-password-fd N}" },
 	[CK_F_SECOND_LOGIN] = { "second-bearer-login", CK_SEV_ERROR,
 	    "find the program that wrote it, then remove the item; {doctor} "
 	    "has the command" },

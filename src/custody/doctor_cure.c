@@ -234,6 +234,7 @@ static const struct row {
 	[CK_F_LEFTOVER] = { AT_REPAIR, { REPAIR, NULL }, NULL },
 	[CK_F_FOREIGN_FILE] = { AT_PLACES, { NULL,
 	    "find out who put it there, then move it away" }, NULL },
+	[CK_F_BROKER_NOT_NOTED] = { AT_REPAIR, { REPAIR, NULL }, NULL },
 	[CK_F_ASIDE] = { AT_REPAIR, { REPAIR, NULL }, NULL },
 	[CK_F_SECOND_LOGIN] = { AT_SECOND, {
 	    KEYS "keychain delete %P --service %v --account %a", NOBODYS },

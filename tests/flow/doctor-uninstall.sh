@@ -221,6 +221,7 @@ k_golden doctor-uninstall.json
 
 t_case 'a keychain is the broker'
 c_home
+(umask 077 && mkdir "$T_HOME/.config")
 c_login_new
 t_bearer_json "$BEARER"
 c_add bot.clankie.credentials clankie_operator "$BEARER"
