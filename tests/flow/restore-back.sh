@@ -112,6 +112,8 @@ for at in 1 2; do
 	broker_with '{"key":"foreign"}'
 	cat "$BROKER" >"$T_TMP/foreign"
 	gate 21
+	run_ck doctor
+	expect_out_has '1. clankie-keys restore last'
 	run_ck restore last --dry-run
 	expect_status 22
 	expect 'a plan takes nothing back' [ "$(member unfinished)" = restore ]
@@ -179,6 +181,8 @@ stop renameat 3
 in_login last >"$T_TMP/got"
 expect_same "$T_TMP/got" "$T_TMP/right"
 gate 21
+run_ck doctor
+expect_out_has '1. clankie-keys restore last --login-password-fd 3'
 beside
 run_ck restore last
 expect_status 22
