@@ -66,6 +66,12 @@ lock_once(const struct target *t, int *ret_fd, struct ck_fail *fail)
 		    ck_fail_set(fail, CK_BUSY, t->shown,
 		    "the lock file was replaced");
 	}
+	/* Anything else was put there in its place. */
+	if (t->name != NULL && !S_ISREG(st.st_mode)) {
+		ck_io_close(&fd);
+		return ck_fail_set(fail, CK_REFUSED, t->shown,
+		    "is no regular file, as a lock has to be");
+	}
 	*ret_fd = fd;
 	return CK_OK;
 }

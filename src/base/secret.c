@@ -3,6 +3,8 @@
 #include "secret.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,6 +12,7 @@
 #include <openssl/crypto.h>
 #include <openssl/rand.h>
 
+#include "clock.h"
 #include "io.h"
 
 /* One byte is asked for when a secret is empty, so that "have an empty
@@ -125,6 +128,36 @@ grow(struct ck_secret *s, size_t used, size_t cap)
 	return CK_OK;
 }
 
+static unsigned int stall_ms = CK_SECRET_STALL_MS;
+
+void
+ck_secret_stall(unsigned int ms)
+{
+	stall_ms = ms;
+}
+
+/* Until fd can be read, or written.  What poll() cannot wait for is left to
+ * the call that follows. */
+static ck_err
+await(int fd, short event, struct ck_fail *fail)
+{
+	uint64_t end = ck_clock_mono_ms() + stall_ms, now;
+	struct pollfd ready = { fd, event, 0 };
+	int n;
+
+	for (;;) {
+		now = ck_clock_mono_ms();
+		n = poll(&ready, 1, now < end ? (int)(end - now) : 0);
+		if (n > 0 || (n < 0 && errno != EINTR && errno != EAGAIN))
+			return CK_OK;
+		if (n == 0 && ck_clock_mono_ms() >= end)
+			return ck_fail_set(fail, CK_BUSY, NULL,
+			    "descriptor %d %s for %u s", fd,
+			    event == POLLIN ? "gave nothing" : "took nothing",
+			    stall_ms / 1000);
+	}
+}
+
 ck_err
 ck_secret_read_fd(int fd, size_t max, struct ck_secret *ret,
     struct ck_fail *fail)
@@ -142,8 +175,10 @@ ck_secret_read_fd(int fd, size_t max, struct ck_secret *ret,
 	for (;;) {
 		if (used == s.n && (r = grow(&s, used, cap)) != CK_OK)
 			goto out;
+		if ((r = await(fd, POLLIN, fail)) != CK_OK)
+			goto out;
 		got = read(fd, s.p + used, s.n - used);
-		if (got < 0 && errno == EINTR)
+		if (got < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
 		if (got < 0 && errno == EBADF) {
 			r = ck_fail_set(fail, CK_USAGE, NULL,
@@ -206,12 +241,17 @@ ck_secret_read_file(int fd, size_t max, const char *shown,
 ck_err
 ck_secret_write_fd(int fd, const struct ck_secret *s, struct ck_fail *fail)
 {
-	size_t done = 0;
+	size_t done = 0, n;
 	ssize_t put;
+	ck_err r;
 
 	while (done < s->n) {
-		put = write(fd, s->p + done, s->n - done);
-		if (put < 0 && errno == EINTR)
+		if ((r = await(fd, POLLOUT, fail)) != CK_OK)
+			return r;
+		/* A pipe that is ready takes so much without waiting. */
+		n = s->n - done < PIPE_BUF ? s->n - done : PIPE_BUF;
+		put = write(fd, s->p + done, n);
+		if (put < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
 		if (put < 0 && errno == EBADF)
 			return ck_fail_set(fail, CK_USAGE, NULL,

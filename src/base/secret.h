@@ -49,8 +49,16 @@ CK_MUST_USE ck_err ck_secret_hex(const struct ck_secret *s,
     struct ck_secret *ret);
 
 /*
+ * How long, in milliseconds, the other end of a descriptor may neither give
+ * nor take a byte before the two functions at a descriptor end with CK_BUSY.
+ * It is a minute unless a test makes it shorter.
+ */
+#define CK_SECRET_STALL_MS 60000
+void ck_secret_stall(unsigned int ms);
+
+/*
  * All bytes from fd up to its end, at most max.  CK_USAGE when there are more
- * or fd is not open, CK_IO, CK_NOMEM.  The descriptor stays open.
+ * or fd is not open, CK_BUSY, CK_IO, CK_NOMEM.  The descriptor stays open.
  */
 CK_MUST_USE ck_err ck_secret_read_fd(int fd, size_t max,
     struct ck_secret *ret, struct ck_fail *fail);
@@ -63,7 +71,7 @@ CK_MUST_USE ck_err ck_secret_read_fd(int fd, size_t max,
 CK_MUST_USE ck_err ck_secret_read_file(int fd, size_t max, const char *shown,
     struct ck_secret *ret, struct ck_fail *fail);
 
-/* Write every byte to fd.  CK_IO, CK_NOSPACE. */
+/* Write every byte to fd.  CK_BUSY, CK_IO, CK_NOSPACE. */
 CK_MUST_USE ck_err ck_secret_write_fd(int fd, const struct ck_secret *s,
     struct ck_fail *fail);
 

@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "base/err.h"
 #include "base/secret.h"
+#include "custody/helpers.h"
 #include "custody/place.h"
 
 struct cli {
@@ -50,13 +51,17 @@ ck_err cmd_check(struct cli *cli, int argc, char **argv);
 ck_err cmd_doctor(struct cli *cli, int argc, char **argv);
 ck_err cmd_status(struct cli *cli, int argc, char **argv);
 ck_err cmd_precedence(struct cli *cli, int argc, char **argv);
+ck_err cmd_protect(struct cli *cli, int argc, char **argv);
 ck_err cmd_rules(struct cli *cli, int argc, char **argv);
 ck_err cmd_worker(struct cli *cli, int argc, char **argv);
 ck_err cmd_keychain(struct cli *cli, int argc, char **argv);
 
+/* Secure memory, bytes: for a password and the keys of a keychain, and for a
+ * value besides. */
+#define CLI_HEAP_KEYS ((size_t)512 << 10)
+#define CLI_HEAP_VALUE ((size_t)4 << 20)
 /* What must hold before any secret can exist, with this much secure memory;
  * main has done it unless the verb's heap is 0. */
-#define CLI_HEAP_VALUE ((size_t)4 << 20)
 CK_MUST_USE ck_err cli_prepare(struct cli *cli, size_t heap);
 
 /* A wrong command line gets the words of keychain's sub-command as next
@@ -136,6 +141,19 @@ CK_MUST_USE ck_err cli_absolute(struct cli *cli, const char *typed,
 /* Make the path of --broker absolute, if there is one.  Errors of
  * cli_absolute(). */
 CK_MUST_USE ck_err cli_broker(struct cli *cli);
+
+/* Where helpers outside of a boundary are looked for.  The pointers are place's
+ * and the environment's. */
+void cli_helpers_say(const struct ck_place *place,
+    struct ck_helpers_say *ret);
+
+/* status about workers: the owner's word, what their boundary changes and
+ * leaves open, and which helpers outside of it they reach. */
+struct ck_status;
+void status_workers_text(const struct ck_place *place,
+    const struct ck_status *s, struct ck_buf *b);
+void status_workers_json(const struct ck_place *place,
+    const struct ck_status *s, struct ck_buf *b);
 
 /* --- output (out.c) --- */
 

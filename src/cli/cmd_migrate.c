@@ -3,6 +3,7 @@
 #include "cli.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 #include "custody/advice.h"
 #include "custody/migrate.h"
@@ -14,6 +15,7 @@ checkouts(struct cli *cli, const struct opt_list *said,
     char room[OPT_LIST_MAX][CK_PATH_MAX], const char **ret)
 {
 	char path[CK_PATH_MAX];
+	struct stat st;
 	ck_err r;
 
 	for (size_t i = 0; i < said->n; i++) {
@@ -21,6 +23,10 @@ checkouts(struct cli *cli, const struct opt_list *said,
 		    (r = ck_path_canonical(path, room[i],
 		    &cli->fail)) != CK_OK)
 			return r;
+		/* A slip of the pen would protect nothing. */
+		if (stat(room[i], &st) != 0 || !S_ISDIR(st.st_mode))
+			return ck_fail_set(&cli->fail, CK_NOSTORE, room[i],
+			    "is no directory, and so no checkout");
 		ret[i] = room[i];
 	}
 	return CK_OK;

@@ -246,8 +246,8 @@ verify_sealed(struct cli *cli, struct ck_place *place, struct ck_view *v)
 static ck_err
 honours(struct cli *cli, struct ck_place *place, const char *const *words)
 {
-	const struct ck_amend_how how = { "precedence honours", false, NULL, 0,
-	    words, 1, words[1] };
+	const struct ck_amend_how how = { .operation = "precedence honours",
+	    .principals = words, .nprincipals = 1, .honours = words[1] };
 	struct ck_amend_report report;
 	struct ck_buf out = CK_BUF_INIT;
 	ck_err r;

@@ -196,6 +196,7 @@ people(const struct ck_place *p, const struct ck_status *s,
 	ck_buf_format(b, "rules        %s (%s)\n", p->rules, rules_name(s));
 	ck_buf_format(b, "sandbox      %s (%s)\n", sandbox_name(s),
 	    p->settings);
+	status_workers_text(p, s, b);
 	ck_buf_format(b, "memory       secrets %s locked in memory\n",
 	    s->heap_locked ? "are" : "could not be");
 	if (s->override)
@@ -263,6 +264,7 @@ json(const struct ck_place *p, const struct ck_status *s, struct ck_buf *b)
 	js_text(b, "rules_state", rules_name(s));
 	js_text(b, "settings", p->settings);
 	js_text(b, "worker_sandbox", sandbox_name(s));
+	status_workers_json(p, s, b);
 	if (s->journal_open)
 		js_text(b, "unfinished", s->journal.operation);
 	else
@@ -305,5 +307,6 @@ cmd_status(struct cli *cli, int argc, char **argv)
 		people(&place, &status, &out);
 	r = cli_put(cli, &out);
 	ck_buf_free(&out);
+	ck_status_done(&status);
 	return r;
 }

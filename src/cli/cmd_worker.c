@@ -160,35 +160,73 @@ out:
 	return r;
 }
 
+/* The helpers that a strict launch closes, as options of the entry; words has
+ * room for two of each. */
+static ck_err
+close_helpers(struct cli *cli, const struct worker_start *start,
+    struct ck_helpers *helpers, char **words, size_t *n)
+{
+	static char mask_option[] = "--mask", shut_option[] = "--shut";
+	struct ck_helpers_say say;
+	ck_err r;
+
+	if (!start->strict)
+		return CK_OK;
+	cli_helpers_say(&start->place, &say);
+	if ((r = ck_helpers_close(&say, helpers, &cli->fail)) != CK_OK)
+		return r;
+	for (size_t i = 0; i < helpers->n; i++) {
+		words[(*n)++] = helpers->at[i].directory ? mask_option :
+		    shut_option;
+		words[(*n)++] = helpers->at[i].path;
+	}
+	return CK_OK;
+}
+
+/* The entry's options, in front of the command; number has room for one. */
+static size_t
+entry_options(struct worker_start *start, int status_fd, char number[16],
+    char *as, char **words)
+{
+	static char name[] = WORKER_ENTRY, plan_option[] = "--plan",
+	    status_option[] = "--status-fd", as_option[] = "--argv0";
+	size_t n = 0;
+
+	words[n++] = name;
+	words[n++] = plan_option;
+	words[n++] = start->place.mounts;
+	if (status_fd >= 0) {
+		(void)snprintf(number, 16, "%d", status_fd);
+		words[n++] = status_option;
+		words[n++] = number;
+	}
+	if (as != NULL) {
+		words[n++] = as_option;
+		words[n++] = as;
+	}
+	return n;
+}
+
 static ck_err
 become_entry(struct cli *cli, struct worker_start *start, int status_fd,
     const char *argv0, int argc, char **command)
 {
-	static char name[] = ENTRY, plan_option[] = "--plan",
-	    status_option[] = "--status-fd", as_option[] = "--argv0",
-	    end_option[] = "--";
+	static char end_option[] = "--";
 	char number[16];
-	char **argv = calloc((size_t)argc + 9, sizeof(*argv));
+	struct ck_helpers *helpers = calloc(1, sizeof(*helpers));
+	char **argv = calloc((size_t)argc + 9 + 2 * CK_HELPERS_MAX,
+	    sizeof(*argv));
 	char *as = argv0 == NULL ? NULL : strdup(argv0);
 	size_t n = 0;
 	ck_err r;
 
-	if (argv == NULL || (argv0 != NULL && as == NULL)) {
+	if (argv == NULL || helpers == NULL || (argv0 != NULL && as == NULL)) {
 		r = ck_fail_set(&cli->fail, CK_NOMEM, NULL, "no memory");
 		goto out;
 	}
-	argv[n++] = name;
-	argv[n++] = plan_option;
-	argv[n++] = start->place.mounts;
-	if (status_fd >= 0) {
-		(void)snprintf(number, sizeof(number), "%d", status_fd);
-		argv[n++] = status_option;
-		argv[n++] = number;
-	}
-	if (as != NULL) {
-		argv[n++] = as_option;
-		argv[n++] = as;
-	}
+	n = entry_options(start, status_fd, number, as, argv);
+	if ((r = close_helpers(cli, start, helpers, argv, &n)) != CK_OK)
+		goto out;
 	argv[n++] = end_option;
 	memcpy(argv + n, command, (size_t)argc * sizeof(*argv));
 	if ((r = worker_words_apply(cli, &start->words)) != CK_OK)
@@ -199,6 +237,7 @@ become_entry(struct cli *cli, struct worker_start *start, int status_fd,
 out:
 	free(as);
 	free(argv);
+	free(helpers);
 	return r;
 }
 

@@ -53,8 +53,9 @@ outcome(const struct ck_launch_facts *f, struct ck_fail *why)
 
 static ck_err
 show(struct cli *cli, const struct ck_place *place,
-    const struct ck_launch_facts *f, bool wrap, bool recorded)
+    const struct ck_launch *l, bool recorded)
 {
+	const struct ck_launch_facts *f = &l->facts;
 	struct ck_buf b = CK_BUF_INIT;
 	struct ck_fail why = CK_FAIL_INIT;
 	const char *next = outcome(f, &why);
@@ -68,7 +69,9 @@ show(struct cli *cli, const struct ck_place *place,
 		js_text(&b, "worker_sandbox", setting_name(f));
 		js_text(&b, "word", word_name(f->word));
 		js_bool(&b, "seen_on", f->seen);
-		js_text(&b, "undecided", wrap ? "wrap" : "refuse");
+		js_text(&b, "undecided", l->wrap_undecided ? "wrap" :
+		    "refuse");
+		js_bool(&b, "strict", l->strict);
 		js_text(&b, "inside", inside_name(f->inside));
 		js_text(&b, "launch", next);
 		js_text(&b, "code", ck_err_code(why.code));
@@ -78,9 +81,11 @@ show(struct cli *cli, const struct ck_place *place,
 		ck_buf_format(&b, "settings     %s (%s)\n"
 		    "your word    %s\n"
 		    "seen on      %s\n"
+		    "strict       %s\n"
 		    "inside       %s\n"
 		    "a launch is  %s%s%s\n", setting_name(f), place->settings,
 		    word_name(f->word), f->seen ? "yes" : "no",
+		    l->strict ? "on" : "off",
 		    inside_name(f->inside), next, why.why[0] != '\0' ?
 		    ": " : "", why.why);
 	}
@@ -97,75 +102,83 @@ look_and_show(struct cli *cli, struct ck_place *place, bool recorded)
 
 	if ((r = ck_launch_look(place, &launch, &cli->fail)) != CK_OK)
 		return r;
-	r = show(cli, place, &launch.facts, launch.wrap_undecided, recorded);
+	r = show(cli, place, &launch, recorded);
 	ck_launch_close(&launch);
 	return r;
 }
 
-/* What the owner says. */
+/* What the owner says, as he says it: NULL is nothing. */
 struct said {
-	const char *word, *undecided;        /* NULL: nothing */
-	enum ck_word on;
-	bool wrap;
+	const char *word, *undecided, *strict;
 	int password_fd;
 };
 
+/* One of two words; CK_USAGE. */
 static ck_err
-parse(struct cli *cli, struct said *said)
+either(struct cli *cli, const char *text, const char *yes, const char *no,
+    bool *ret)
 {
-	if (said->word != NULL && (said->word[0] == '\0' ||
-	    ck_word_parse(said->word, &said->on, NULL) != CK_OK))
-		return ck_fail_set(&cli->fail, CK_USAGE, said->word,
-		    "is neither on, off nor follow");
-	if (said->undecided == NULL)
+	*ret = text != NULL && strcmp(text, yes) == 0;
+	if (text == NULL || *ret || strcmp(text, no) == 0)
 		return CK_OK;
-	said->wrap = strcmp(said->undecided, "wrap") == 0;
-	return said->wrap || strcmp(said->undecided, "refuse") == 0 ?
-	    CK_OK : ck_fail_set(&cli->fail, CK_USAGE, said->undecided,
-	    "is neither wrap nor refuse");
+	return ck_fail_set(&cli->fail, CK_USAGE, text, "is neither %s nor %s",
+	    yes, no);
 }
 
 static ck_err
-record_and_show(struct cli *cli, const struct said *said)
+say(struct cli *cli, const struct said *said, struct ck_place *place)
 {
-	struct ck_place place;
+	enum ck_word word = CK_WORD_FOLLOW;
+	bool wrap = false, strict = false;
+	const struct ck_launch_said launch = {
+		said->word == NULL ? NULL : &word,
+		said->undecided == NULL ? NULL : &wrap,
+		said->strict == NULL ? NULL : &strict,
+	};
 	ck_err r;
 
-	if ((r = ck_place_resolve(&cli->say, &place, &cli->fail)) != CK_OK)
+	if (said->word != NULL && (said->word[0] == '\0' ||
+	    ck_word_parse(said->word, &word, NULL) != CK_OK))
+		return ck_fail_set(&cli->fail, CK_USAGE, said->word,
+		    "is neither on, off nor follow");
+	if ((r = either(cli, said->undecided, "wrap", "refuse",
+	    &wrap)) != CK_OK ||
+	    (r = either(cli, said->strict, "on", "off", &strict)) != CK_OK ||
+	    (r = ck_preflight_worker(cli->say.worker_marked,
+	    "say whether workers are confined", &cli->fail)) != CK_OK ||
+	    (r = ck_place_resolve(&cli->say, place, &cli->fail)) != CK_OK)
 		return r;
-	if (said->undecided != NULL && (r = ck_launch_say_undecided(&place,
-	    said->wrap, &cli->fail)) != CK_OK)
-		return r;
-	if (said->word != NULL && (r = ck_launch_say(&place, said->on,
-	    &cli->fail)) != CK_OK)
-		return r;
-	return look_and_show(cli, &place,
-	    said->word != NULL || said->undecided != NULL);
+	return ck_launch_say(place, &launch, &cli->fail);
 }
 
 ck_err
 worker_sandbox(struct cli *cli, int argc, char **argv)
 {
 	struct ck_secret password = CK_SECRET_INIT;
-	struct said said = { NULL, NULL, CK_WORD_FOLLOW, false, -1 };
+	struct said said = { NULL, NULL, NULL, -1 };
+	struct ck_place place;
 	size_t n = 0;
+	bool recorded;
 	const struct opt opts[] = {
 		{ "--undecided", OPT_TEXT, &said.undecided },
+		{ "--strict", OPT_TEXT, &said.strict },
 		{ "--login-password-fd", OPT_FD, &said.password_fd },
 	};
 	ck_err r;
 
-	if ((r = cli_options(cli, argc, argv, opts, 2, &said.word, 1,
-	    &n)) != CK_OK || (r = parse(cli, &said)) != CK_OK ||
-	    ((said.word != NULL || said.undecided != NULL) &&
-	    (r = ck_preflight_worker(cli->say.worker_marked,
-	    "say whether workers are confined", &cli->fail)) != CK_OK) ||
+	if ((r = cli_options(cli, argc, argv, opts, sizeof(opts) /
+	    sizeof(opts[0]), &said.word, 1, &n)) != CK_OK ||
 	    (r = cli_prepare(cli, CLI_HEAP_VALUE)) != CK_OK ||
 	    (r = cli_password(cli, said.password_fd, &password)) != CK_OK)
 		return r;
 	if (password.p != NULL)
 		cli->say.login_password = &password;
-	r = record_and_show(cli, &said);
+	recorded = said.word != NULL || said.undecided != NULL ||
+	    said.strict != NULL;
+	r = recorded ? say(cli, &said, &place) :
+	    ck_place_resolve(&cli->say, &place, &cli->fail);
+	if (r == CK_OK)
+		r = look_and_show(cli, &place, recorded);
 	ck_secret_wipe(&password);
 	return r;
 }

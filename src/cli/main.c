@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,7 +19,7 @@
 /* Secure memory, of which pages that are not used cost nothing: a 1 MiB item
  * with its padding takes 2 MiB, its copy and its growing reader as much
  * again.  What migrate takes in, get must be able to give back. */
-#define HEAP_SMALL ((size_t)512 << 10)
+#define HEAP_SMALL CLI_HEAP_KEYS
 #define HEAP_VALUE CLI_HEAP_VALUE
 #define HEAP_BROKER ((size_t)8 << 20)
 #define HEAP_ITEMS ((size_t)8 << 20)
@@ -64,6 +65,9 @@ const struct verb cli_verbs[] = {
 	    "[--login-password-fd N] | honours PRINCIPAL yes|no|unknown "
 	    "[--login-password-fd N]",
 	    "say who asks which store first", HEAP_BROKER, cmd_precedence },
+	{ "protect", "protect list | add PATH [--write-only] | remove PATH | "
+	    "checkout DIR [--login-password-fd N]",
+	    "keep workers from further places", HEAP_BROKER, cmd_protect },
 	{ "rules", "rules [--format seatbelt|mounts] [--write] [--checkout DIR]... "
 	    "[--login-password-fd N]",
 	    "show or write the rules that keep workers out", HEAP_BROKER,
@@ -75,9 +79,10 @@ const struct verb cli_verbs[] = {
 	    "--remove] [--login-password-fd N] | env [--format text|sh|fish] "
 	    "[--marker NAME[=VALUE]] [--provider-keys keep|blank] "
 	    "[--keep NAME]... [--record [--login-password-fd N]] | "
-	    "sandbox [on|off|follow] [--undecided wrap|refuse] "
-	    "[--login-password-fd N] | codex [--program PATH] [--explain] "
-	    "[exec's options] [-- ARGUMENT...]",
+	    "sandbox [on|off|follow] [--strict on|off] "
+	    "[--undecided wrap|refuse] [--login-password-fd N] | "
+	    "codex [--program PATH] [--explain] [exec's options] "
+	    "[-- ARGUMENT...]",
 	    "run a command that cannot reach what is protected", 0,
 	    cmd_worker },
 	{ "keychain", "keychain create|list|find|add|update|delete|passwd|"
@@ -138,11 +143,32 @@ at_size_limit(int sig)
 	(void)sig;
 }
 
+/* Paths and findings lie on the stack, some 200 KiB in the deepest call: what
+ * does not fit would end as a crash in the middle of a change. */
+#define STACK_BYTES (512UL * 1024)
+
+static ck_err
+enough_stack(struct cli *cli)
+{
+	struct rlimit stack;
+
+	if (getrlimit(RLIMIT_STACK, &stack) != 0 ||
+	    stack.rlim_cur == RLIM_INFINITY || stack.rlim_cur >= STACK_BYTES)
+		return CK_OK;
+	(void)ck_fail_set(&cli->fail, CK_NOMEM, NULL,
+	    "the stack is limited to %llu KiB, and %lu are needed",
+	    (unsigned long long)stack.rlim_cur / 1024, STACK_BYTES / 1024);
+	ck_fail_next(&cli->fail, "ulimit -s 8192");
+	return CK_NOMEM;
+}
+
 ck_err
 cli_prepare(struct cli *cli, size_t heap)
 {
 	ck_err r;
 
+	if ((r = enough_stack(cli)) != CK_OK)
+		return r;
 	if (heap == 0)
 		return CK_OK;
 	/* Every mode is set explicitly; a caller's odd umask must neither open

@@ -13,6 +13,9 @@
 
 #define WORKER_ENTRY "clankie-worker-entry"
 
+/* unistd.h of macOS does not declare it. */
+extern char **environ;
+
 /* What is said about the environment, by records and command line. */
 struct worker_words {
 	char marker[256];            /* NAME=VALUE besides CK_MARKER, or "" */
@@ -47,7 +50,7 @@ struct worker_start {
 	struct ck_place place;
 	struct worker_words words;
 	enum ck_launch_how how;
-	bool wrap_undecided;         /* by the records */
+	bool wrap_undecided, strict; /* by the records */
 	char entry[CK_PATH_MAX];     /* the program that makes the boundary; ""
 	                              * when there is none and none is needed */
 	char shell[CK_PATH_MAX];     /* the recorded one, or "" */

@@ -67,6 +67,7 @@ judge(struct cli *cli, const struct worker_said *said,
 		return r;
 	news = ck_launch_is_news(&launch);
 	start->wrap_undecided = launch.wrap_undecided;
+	start->strict = launch.strict;
 	if ((r = recorded(cli, &launch.v, said, entry, start)) == CK_OK)
 		r = ck_launch_settle(&start->place, &launch, &start->how,
 		    &cli->fail);
@@ -87,7 +88,7 @@ answer(struct cli *cli, const struct worker_said *said, struct answer *to)
 	struct ck_secret password = CK_SECRET_INIT;
 	ck_err r;
 
-	if ((r = cli_prepare(cli, CLI_HEAP_VALUE)) == CK_OK &&
+	if ((r = cli_prepare(cli, CLI_HEAP_KEYS)) == CK_OK &&
 	    (r = cli_password(cli, said->password_fd, &password)) == CK_OK) {
 		if (password.p != NULL)
 			cli->say.login_password = &password;

@@ -31,6 +31,7 @@ static const struct {
 	{ "precedence honours", PASSWORD },
 	{ "precedence verify", PASSWORD },
 	{ "rules --write", PASSWORD },
+	{ "worker install-shell", PASSWORD },
 	{ "status", NAMED },
 	{ "precedence list", 0 },
 };

@@ -73,6 +73,48 @@ has_row(const struct ck_rules_set *set, const struct ck_rec_protected *row)
 	return false;
 }
 
+/* Is as much kept from workers as the row asks? */
+static bool
+has_as_much(const struct ck_rules_set *set, const struct ck_rec_protected *row)
+{
+	for (size_t i = 0; i < set->n; i++)
+		if (strcmp(set->row[i].path, row->path) == 0)
+			return set->row[i].deny_read >= row->deny_read &&
+			    set->row[i].directory >= row->directory;
+	return false;
+}
+
+/* What was said path by path, behind the checkouts. */
+static ck_err
+compare_said(struct run *run, struct ck_fail *fail)
+{
+	const struct ck_amend_how *how = run->how;
+	struct ck_rules_set *want = run->wanted;
+
+	for (size_t i = 0; i < how->nrows; i++) {
+		if (has_as_much(run->recorded, &how->rows[i])) {
+			run->report->there++;
+			continue;
+		}
+		if (want->n == CK_RULES_ROWS_MAX)
+			return ck_fail_set(fail, CK_REFUSED,
+			    how->rows[i].path, "is one path too many");
+		want->row[want->n++] = how->rows[i];
+		run->report->added++;
+	}
+	if (how->remove == NULL)
+		return CK_OK;
+	for (size_t i = 0; i < run->recorded->n; i++)
+		if (strcmp(run->recorded->row[i].path, how->remove) == 0) {
+			run->report->removed++;
+			return CK_OK;
+		}
+	(void)ck_fail_set(fail, CK_ABSENT, how->remove,
+	    "is not protected by a path of its own");
+	ck_advise(fail, run->p, "{protect list}");
+	return CK_ABSENT;
+}
+
 /* Count, and keep of the wanted rows those that are missing. */
 static ck_err
 compare_rows(struct run *run, struct ck_fail *fail)
@@ -103,7 +145,7 @@ compare_rows(struct run *run, struct ck_fail *fail)
 	}
 	want->n = kept;
 	run->report->added = kept;
-	return CK_OK;
+	return compare_said(run, fail);
 }
 
 static ck_err
@@ -146,7 +188,8 @@ compare(struct run *run, struct ck_fail *fail)
 static bool
 is_so(const struct run *run)
 {
-	return run->report->added == 0 && run->report->changed == 0;
+	return run->report->added == 0 && run->report->changed == 0 &&
+	    run->report->removed == 0;
 }
 
 static ck_err
@@ -160,9 +203,16 @@ put_rows(struct run *run, struct ck_fail *fail)
 	for (size_t i = 0; i < run->wanted->n; i++)
 		if ((r = ck_records_protected_add(rec, &run->wanted->row[i],
 		    fail)) != CK_OK || (r = ck_records_event(rec,
-		    "checkout-added", run->wanted->row[i].path,
-		    fail)) != CK_OK)
+		    strcmp(run->wanted->row[i].why, WHY_CHECKOUT) == 0 ?
+		    "checkout-added" : "protected",
+		    run->wanted->row[i].path, fail)) != CK_OK)
 			return r;
+	if (how->remove != NULL &&
+	    (((r = ck_records_protected_remove(rec, how->remove,
+	    fail)) != CK_OK && r != CK_ABSENT) ||
+	    (r = ck_records_event(rec, "unprotected", how->remove,
+	    fail)) != CK_OK))
+		return r;
 	for (size_t i = 0; i < how->nprincipals; i++) {
 		(void)snprintf(detail, sizeof(detail), "%.63s %.8s",
 		    how->principals[i], how->honours);
@@ -172,6 +222,21 @@ put_rows(struct run *run, struct ck_fail *fail)
 		    fail)) != CK_OK)
 			return r;
 	}
+	return CK_OK;
+}
+
+/* What is protected whatever the records say stays so; saying that it does
+ * not would be a lie. */
+static ck_err
+is_removed(const struct run *run, struct ck_fail *fail)
+{
+	const char *path = run->how->remove;
+
+	for (size_t i = 0; path != NULL && i < run->recorded->n; i++)
+		if (strcmp(run->recorded->row[i].path, path) == 0)
+			return ck_fail_set(fail, CK_REFUSED, path,
+			    "is always protected (%s)",
+			    run->recorded->row[i].why);
 	return CK_OK;
 }
 
@@ -187,6 +252,7 @@ change(struct run *run, struct ck_fail *fail)
 	    (r = put_rows(run, fail)) != CK_OK ||
 	    (r = ck_rules_recorded(run->p, rec, run->recorded,
 	    fail)) != CK_OK ||
+	    (r = is_removed(run, fail)) != CK_OK ||
 	    (r = ck_rules_possible(run->p, run->recorded, fail)) != CK_OK)
 		return r;
 	return ck_seal_write_key(rec, &run->key, fail);
@@ -218,6 +284,7 @@ carry_out(struct run *run, struct ck_fail *fail)
 static ck_err
 amend(struct run *run, struct ck_fail *fail)
 {
+	const char *differs = NULL;
 	ck_err r;
 
 	run->wanted = calloc(1, sizeof(*run->wanted));
@@ -229,14 +296,20 @@ amend(struct run *run, struct ck_fail *fail)
 	    (r = ck_view_open(run->p, CK_REC_READ, &run->v, fail)) != CK_OK ||
 	    (r = compare(run, fail)) != CK_OK)
 		return r;
-	return is_so(run) || run->how->dry_run ? CK_OK : carry_out(run, fail);
+	if (run->how->dry_run)
+		return CK_OK;
+	/* The rules of a run that was killed behind its transaction. */
+	if (is_so(run) && ((r = ck_rules_match(run->p, run->v.dirfd,
+	    run->v.rec, &differs, fail)) != CK_OK || differs == NULL))
+		return r;
+	return carry_out(run, fail);
 }
 
 ck_err
 ck_amend(struct ck_place *p, const struct ck_amend_how *how,
     struct ck_amend_report *ret, struct ck_fail *fail)
 {
-	struct ck_amend_report report = { 0, 0, 0, 0 };
+	struct ck_amend_report report = { 0, 0, 0, 0, 0 };
 	struct run run = { p, how, &report, CK_VIEW_INIT, -1, CK_SECRET_INIT,
 	    CK_ANCHOR_INIT, NULL, NULL };
 	ck_err r;

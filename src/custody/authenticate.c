@@ -64,8 +64,11 @@ watch_paths(const struct ck_place *place, bool dedicated,
 {
 	bool by_file = dedicated &&
 	    place->broker_kind == CK_KIND_FILE_BROKER;
+	/* The broker also beside the keychain: a restore that was stopped may
+	 * have recorded it. */
 	const char *const paths[] = { place->dir, place->operator_dir,
-	    place->keychain, by_file ? place->unlock : place->broker };
+	    place->keychain, place->broker,
+	    by_file ? place->unlock : place->broker };
 	size_t n = sizeof(paths) / sizeof(paths[0]);
 
 	for (size_t i = 0; i < n; i++)

@@ -20,7 +20,7 @@
 #define CK_AUTH_DIGEST_SIZE 32
 
 /* What is looked at, each by lstat(); sys is its errno or 0. */
-#define CK_AUTH_WATCHED 6
+#define CK_AUTH_WATCHED 7
 struct ck_auth_seen {
 	int sys;
 	struct stat st;

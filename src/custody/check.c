@@ -39,6 +39,14 @@ void
 ck_check(struct ck_place *p, const struct ck_check_how *how,
     struct ck_findings *ret)
 {
+	struct ck_fail fail = CK_FAIL_INIT;
+
+	/* Inside a worker's boundary nothing can be said of what is behind. */
+	if (ck_place_outside(p, &fail) != CK_OK) {
+		memset(ret, 0, sizeof(*ret));
+		ck_finding_fail(ret, CK_F_NOT_JUDGED, CK_NESTED, &fail);
+		return;
+	}
 	/* What it left half made is undone by opening the records again. */
 	look(p, how, ret);
 	for (int i = 1; i < LOOKS_MAX && ret->cut_short; i++)

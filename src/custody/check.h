@@ -50,6 +50,7 @@ enum ck_finding_code {
 	CK_F_SECOND_CUSTODY,
 	CK_F_LEFTOVER,
 	CK_F_FOREIGN_FILE,            /* a name in the custody, not ours */
+	CK_F_BROKER_NOT_NOTED,        /* custody/locator.h */
 	CK_F_ASIDE,
 	CK_F_SECOND_LOGIN,
 	CK_F_SECOND_FILE,
@@ -74,6 +75,7 @@ enum ck_finding_code {
 	CK_F_RULES_DIFFER,
 	CK_F_SANDBOX_OFF,
 	CK_F_SANDBOX_UNKNOWN,
+	CK_F_WRAPPER,                 /* links or entry are not as installed */
 	CK_F_REPAIR_FAILED,
 	CK_F_NOT_CHECKED,             /* needs a password, or is hidden */
 	CK_F_NOT_JUDGED,              /* a failure was in the way */

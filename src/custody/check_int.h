@@ -52,7 +52,7 @@ struct ck_leftover {
 	const char *dir;              /* p's, or unlock_dir */
 	const char *form;             /* of ck_io_sweep() */
 };
-enum { CK_LEFTOVERS = 6 };
+enum { CK_LEFTOVERS = 7 };
 void ck_check_leftovers(const struct ck_place *p,
     char unlock_dir[CK_PATH_MAX], struct ck_leftover ret[CK_LEFTOVERS]);
 

@@ -66,11 +66,14 @@ static const struct ck_finding_info table[CK_F_COUNT] = {
 	    "{check --repair}" },
 	[CK_F_FOREIGN_FILE] = { "foreign-file", CK_SEV_WARNING,
 	    "find out who put it there, then move it away" },
+	[CK_F_BROKER_NOT_NOTED] = { "broker-not-noted", CK_SEV_WARNING,
+	    "{check --repair --login-password-fd N}" },
 	[CK_F_SECOND_LOGIN] = { "second-bearer-login", CK_SEV_ERROR,
-	    "find the program that wrote it, then remove the item in "
-	    "Keychain Access" },
+	    "find the program that wrote it, then remove the item; {doctor} "
+	    "has the command" },
 	[CK_F_SECOND_FILE] = { "second-bearer-file", CK_SEV_ERROR,
-	    "find the program that wrote it, then remove its entry" },
+	    "find the program that wrote it, then remove its entry; {doctor} "
+	    "has the command" },
 	[CK_F_SECOND_DOTENV] = { "second-bearer-dotenv", CK_SEV_ERROR,
 	    "remove it from that file, then {rotate}" },
 	[CK_F_OVERRIDE] = { "environment-override", CK_SEV_ERROR,
@@ -110,6 +113,8 @@ static const struct ck_finding_info table[CK_F_COUNT] = {
 	    "turn on fleet.workerSandbox" },
 	[CK_F_SANDBOX_UNKNOWN] = { "sandbox-unknown", CK_SEV_WARNING,
 	    "mend the settings file" },
+	[CK_F_WRAPPER] = { "wrapper-broken", CK_SEV_WARNING,
+	    "{worker install-shell}" },
 	[CK_F_REPAIR_FAILED] = { "repair-failed", CK_SEV_ERROR,
 	    "see to what the message says; then {check --repair} again" },
 	[CK_F_NOT_CHECKED] = { "not-checked", CK_SEV_INFO,

@@ -11,6 +11,7 @@
 
 #include "base/io.h"
 #include "base/platform.h"
+#include "custody/locator.h"
 #include "custody/preflight.h"
 #include "keychain/keychain.h"
 
@@ -90,6 +91,8 @@ judge_custody(struct ck_check *c)
 	if (ck_path_join(p->operator_dir, name, lock, NULL) == CK_OK)
 		judge(c, lock, NO_WRITE | ONE_NAME);
 	judge(c, p->records, PRIVATE | ONE_NAME);
+	if (ck_path_join(p->dir, CK_REC_FILE "-journal", lock, NULL) == CK_OK)
+		judge(c, lock, PRIVATE | ONE_NAME);
 	judge(c, p->rules, NO_WRITE | ONE_NAME);
 	judge(c, p->mounts, NO_WRITE | ONE_NAME);
 }
@@ -170,6 +173,7 @@ ck_check_leftovers(const struct ck_place *p, char unlock_dir[CK_PATH_MAX],
 		{ p->dir, CK_MOUNTS_FILE CK_IO_TEMP },
 		{ p->operator_dir, CK_KEYCHAIN_FILE CK_IO_TEMP_APPLE },
 		{ unlock_dir, "unlock.json" CK_IO_TEMP },
+		{ unlock_dir, CK_LOCATOR_FILE CK_IO_TEMP },
 	};
 
 	ck_path_parent(p->unlock, unlock_dir);
@@ -206,6 +210,31 @@ leftovers(struct ck_check *c)
 	}
 }
 
+/* The keychain that has the unlock password, as it stands beside the
+ * records. */
+static void
+noted_broker(struct ck_check *c)
+{
+	char path[CK_PATH_MAX], broker[CK_PATH_MAX];
+	struct ck_fail fail = CK_FAIL_INIT;
+	ck_err r;
+
+	if ((r = ck_locator_path(c->p, path, &fail)) == CK_OK) {
+		judge(c, path, PRIVATE | ONE_NAME);
+		r = ck_locator_get(c->p, broker, &fail);
+	}
+	if (r == CK_OK && strcmp(broker, c->p->broker) == 0)
+		return;
+	if (r != CK_OK && r != CK_NOSTORE) {
+		if (!ck_findings_error_at(c->out, path))
+			ck_finding_fail(c->out, CK_F_NOT_JUDGED, r, &fail);
+	} else if (c->in_charge && c->file_there) {
+		ck_finding_add(c->out, CK_F_BROKER_NOT_NOTED, path, NULL,
+		    "does not name %.300s, which has the unlock password",
+		    c->p->broker);
+	}
+}
+
 static void
 judge_broker(struct ck_check *c)
 {
@@ -217,6 +246,7 @@ judge_broker(struct ck_check *c)
 	judge(c, dir, A_DIR | NO_WRITE);
 	if (p->broker_kind == CK_KIND_LOGIN_KEYCHAIN) {
 		judge(c, p->broker, NO_WRITE | ONE_NAME);
+		noted_broker(c);
 		return;
 	}
 	judge(c, p->broker, PRIVATE | ONE_NAME);

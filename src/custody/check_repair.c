@@ -9,6 +9,7 @@
 #include "base/io.h"
 #include "custody/broker.h"
 #include "custody/dedicated.h"
+#include "custody/locator.h"
 #include "custody/preflight.h"
 #include "custody/resolve.h"
 #include "custody/rules.h"
@@ -169,6 +170,20 @@ out:
 		failed(m, r, &fail);
 }
 
+/* The records were found to hold: the broker that they name is the one. */
+static void
+note_broker(struct repair *m)
+{
+	struct ck_fail fail = CK_FAIL_INIT;
+	ck_err r = ck_locator_put(m->p, &fail);
+
+	if (r == CK_OK)
+		ck_finding_add(m->done, CK_F_BROKER_NOT_NOTED, m->p->broker,
+		    NULL, "noted beside the records");
+	else
+		failed(m, r, &fail);
+}
+
 static void
 prune(struct repair *m)
 {
@@ -244,7 +259,7 @@ mend(struct repair *m)
 	if (wanted(m, CK_F_LEFTOVER))
 		sweep(m);
 	if (!write_rules && !write_file && !wanted(m, CK_F_STALE_INDEX) &&
-	    !wanted(m, CK_F_ASIDE))
+	    !wanted(m, CK_F_ASIDE) && !wanted(m, CK_F_BROKER_NOT_NOTED))
 		return;
 	if ((r = ck_view_open(m->p, CK_REC_WRITE, &m->v, &fail)) != CK_OK) {
 		failed(m, r, &fail);
@@ -256,6 +271,8 @@ mend(struct repair *m)
 		rules(m);
 	if (write_file)
 		keychain(m);
+	if (wanted(m, CK_F_BROKER_NOT_NOTED))
+		note_broker(m);
 	if (wanted(m, CK_F_STALE_INDEX))
 		prune(m);
 	if (wanted(m, CK_F_ASIDE))
@@ -269,7 +286,7 @@ mendable(const struct ck_findings *found)
 	static const enum ck_finding_code codes[] = {
 		CK_F_LEFTOVER, CK_F_RULES_MISSING, CK_F_RULES_DIFFER,
 		CK_F_SETTINGS_CHANGED, CK_F_DEDICATED_REPLACED,
-		CK_F_STALE_INDEX, CK_F_ASIDE
+		CK_F_STALE_INDEX, CK_F_ASIDE, CK_F_BROKER_NOT_NOTED
 	};
 
 	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)

@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 
 #include "custody/rules.h"
+#include "custody/settings.h"
+#include "custody/shell_links.h"
 #include "store/settings.h"
 
 static void
@@ -57,10 +59,31 @@ sandbox(struct ck_check *c)
 		    sandbox == CK_SANDBOX_OFF ? "turns off" : "does not set");
 }
 
+/* Where it is broken, a pane has no shell, or one that is no worker. */
+static void
+wrapper(struct ck_check *c)
+{
+	char entry[CK_PATH_MAX], path[CK_PATH_MAX];
+	struct ck_fail fail = CK_FAIL_INIT;
+	const char *why = NULL;
+	ck_err r;
+
+	if (!c->viewed || c->v.rec == NULL)
+		return;
+	if ((r = ck_setting_read(&c->v, CK_SETTING_ENTRY, entry,
+	    sizeof(entry), &fail)) != CK_OK)
+		ck_finding_fail(c->out, CK_F_NOT_JUDGED, r, &fail);
+	else if (entry[0] != '\0' &&
+	    !ck_links_are_whole(c->p, entry, path, &why))
+		ck_finding_add(c->out, CK_F_WRAPPER, path, NULL, "%s", why);
+}
+
 void
 ck_check_rules(struct ck_check *c)
 {
-	if (c->in_charge)
+	if (c->in_charge) {
 		rules(c);
+		wrapper(c);
+	}
 	sandbox(c);
 }

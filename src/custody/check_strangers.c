@@ -11,6 +11,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/io.h"
 #include "custody/dedicated.h"
@@ -62,12 +64,29 @@ has_prefix(const char *const *prefixes, const char *name)
 	return false;
 }
 
+/* What a writer of ours leaves, and what is kept, is a directory or a file
+ * with one name; nothing else is made, or would be found by the repair. */
 static bool
-belongs(const struct house *h, const char *name)
+is_plain(int dirfd, const char *name, bool dir_too)
 {
-	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
-	    in(h->names, name) || has_form(h->forms, name) ||
-	    has_prefix(h->prefixes, name);
+	struct stat st;
+
+	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		return errno == ENOENT;
+	return st.st_uid == geteuid() && ((dir_too && S_ISDIR(st.st_mode)) ||
+	    (S_ISREG(st.st_mode) && st.st_nlink <= 2));
+}
+
+/* The names that are given once are judged by themselves. */
+static bool
+belongs(const struct house *h, int dirfd, const char *name)
+{
+	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
+	    in(h->names, name))
+		return true;
+	if (has_form(h->forms, name))
+		return is_plain(dirfd, name, false);
+	return has_prefix(h->prefixes, name) && is_plain(dirfd, name, true);
 }
 
 static void
@@ -104,7 +123,7 @@ look_in(struct ck_check *c, const struct house *h)
 		return;
 	}
 	while ((entry = readdir(dir)) != NULL)
-		if (!belongs(h, entry->d_name) && ++n <= NAMED_MAX)
+		if (!belongs(h, dirfd(dir), entry->d_name) && ++n <= NAMED_MAX)
 			name_it(c, h, entry->d_name);
 	(void)closedir(dir);
 	if (n > NAMED_MAX)

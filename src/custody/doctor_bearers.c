@@ -12,6 +12,7 @@
 #include "custody/dedicated.h"
 #include "custody/doctor.h"
 #include "custody/joined.h"
+#include "custody/locator.h"
 #include "keychain/keychain.h"
 #include "store/dotenv.h"
 
@@ -219,13 +220,13 @@ records(struct ck_out *o, struct ck_fail *fail)
 /* One that a reset kept, or that is left of a keychain that is gone, opens
  * nothing here. */
 static void
-own_item(struct ck_out *o, struct ck_span account)
+own_item(struct ck_out *o, const char *broker, struct ck_span account)
 {
 	struct ck_buf b = CK_BUF_INIT;
 	char name[256];
 
 	ck_line(&o->ret->in_the_way, "%s holds the unlock password of a "
-	    "dedicated keychain (item %s / %.*s)", o->p->broker,
+	    "dedicated keychain (item %s / %.*s)", broker,
 	    CK_OWN_SERVICE, (int)account.n, (const char *)account.p);
 	if (account.n >= sizeof(name) || (o->v.dedicated &&
 	    (ck_span_equal(account, CK_SPAN_TEXT(CK_UNLOCK_ACCOUNT)) ||
@@ -234,7 +235,7 @@ own_item(struct ck_out *o, struct ck_span account)
 	memcpy(name, account.p, account.n);
 	name[account.n] = '\0';
 	ck_buf_text(&b, "clankie-keys keychain delete ");
-	ck_doctor_quote(&b, o->p->broker);
+	ck_doctor_quote(&b, broker);
 	ck_buf_text(&b, " --service " CK_OWN_SERVICE " --account ");
 	ck_doctor_quote(&b, name);
 	if (ck_buf_ok(&b) == CK_OK && b.n < CK_LINE_SIZE)
@@ -245,7 +246,7 @@ own_item(struct ck_out *o, struct ck_span account)
 
 /* Every item of ours in a keychain broker is, or was, an unlock password. */
 static ck_err
-own_items(struct ck_out *o, struct ck_fail *fail)
+own_items(struct ck_out *o, const char *broker, struct ck_fail *fail)
 {
 	struct kc_record rec;
 	struct kc_value service, account;
@@ -253,7 +254,7 @@ own_items(struct ck_out *o, struct ck_fail *fail)
 	uint32_t number = 0;
 	ck_err r;
 
-	r = kc_open(o->p->broker, CK_IO_OWNER, &kc, fail);
+	r = kc_open(broker, CK_IO_OWNER, &kc, fail);
 	if (r == CK_NOSTORE)
 		return CK_OK;   /* no broker, no item in it */
 	while (r == CK_OK && (r = kc_db_next(kc_db(kc), KC_REL_GENERIC,
@@ -265,7 +266,7 @@ own_items(struct ck_out *o, struct ck_fail *fail)
 			break;
 		if (service.present && account.present &&
 		    ck_span_equal(service.bytes, CK_SPAN_TEXT(CK_OWN_SERVICE)))
-			own_item(o, account.bytes);
+			own_item(o, broker, account.bytes);
 	}
 	kc_close(&kc);
 	return r == CK_ABSENT ? CK_OK : r;
@@ -276,15 +277,24 @@ static ck_err
 passwords(struct ck_out *o, struct ck_fail *fail)
 {
 	const struct ck_place *p = o->p;
+	char noted[CK_PATH_MAX];
 	struct stat st;
+	ck_err r;
 
 	if (lstat(p->unlock, &st) == 0)
 		ck_line(&o->ret->in_the_way, "%s holds the unlock password of "
 		    "a dedicated keychain", p->unlock);
 	else if (errno != ENOENT && errno != ENOTDIR)
 		return ck_fail_sys(fail, errno, p->unlock, "examine it");
-	return p->broker_kind == CK_KIND_LOGIN_KEYCHAIN ?
-	    own_items(o, fail) : CK_OK;
+	if (p->broker_kind == CK_KIND_LOGIN_KEYCHAIN &&
+	    (r = own_items(o, p->broker, fail)) != CK_OK)
+		return r;
+	/* Records that were lost or edited name another one. */
+	r = ck_locator_get(p, noted, fail);
+	if (r != CK_OK)
+		return r == CK_NOSTORE ? CK_OK : r;
+	return p->broker_kind == CK_KIND_LOGIN_KEYCHAIN &&
+	    strcmp(noted, p->broker) == 0 ? CK_OK : own_items(o, noted, fail);
 }
 
 ck_err

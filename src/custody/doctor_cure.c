@@ -234,6 +234,7 @@ static const struct row {
 	[CK_F_LEFTOVER] = { AT_REPAIR, { REPAIR, NULL }, NULL },
 	[CK_F_FOREIGN_FILE] = { AT_PLACES, { NULL,
 	    "find out who put it there, then move it away" }, NULL },
+	[CK_F_BROKER_NOT_NOTED] = { AT_REPAIR, { REPAIR, NULL }, NULL },
 	[CK_F_ASIDE] = { AT_REPAIR, { REPAIR, NULL }, NULL },
 	[CK_F_SECOND_LOGIN] = { AT_SECOND, {
 	    KEYS "keychain delete %P --service %v --account %a", NOBODYS },
@@ -279,6 +280,9 @@ static const struct row {
 	    "cp -p %S %S.new && jq '.fleet.workerSandbox = true' %S >%S.new "
 	    "&& mv %S.new %S", NULL }, sandbox },
 	[CK_F_SANDBOX_UNKNOWN] = { AT_SANDBOX, { NULL, NULL }, readable },
+	[CK_F_WRAPPER] = { AT_SANDBOX, { KEYS "worker install-shell%w",
+	    "if a file there is not ours, look what it is and move it away "
+	    "first" }, NULL },
 	[CK_F_REPAIR_FAILED] = { AT_LAST, { NULL, NULL }, NULL },
 	[CK_F_NOT_CHECKED] = { AT_LAST, { NULL, NULL }, not_checked },
 	[CK_F_NOT_JUDGED] = { AT_PLACES, { NULL, NULL }, readable },

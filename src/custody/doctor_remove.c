@@ -15,6 +15,7 @@
 #include "custody/dedicated.h"
 #include "custody/doctor.h"
 #include "custody/doctor_rebuild_int.h"
+#include "custody/locator.h"
 #include "store/settings.h"
 
 /* Largest file of another program that is searched for our name. */
@@ -230,7 +231,7 @@ beside_unlock(const struct ck_out *o, const char *dir, const char *name)
 {
 	if (strcmp(name, ck_path_base(o->p->unlock)) == 0)
 		return HIDDEN;
-	if (is_leftover(o, dir, name))
+	if (strcmp(name, CK_LOCATOR_FILE) == 0 || is_leftover(o, dir, name))
 		return OURS;
 	return starts(name, "unlock." CK_LOST_PREFIX) ? A_PASSWORD : FOREIGN;
 }
@@ -302,7 +303,8 @@ hooks(struct ck_out *o)
 		ck_line(&o->ret->by_hand, "%s names clankie-keys", path);
 	if (ck_path_join(p->home, ".local/libexec/clankie-keys", path,
 	    NULL) == CK_OK && lstat(path, &st) == 0)
-		ck_line(&o->ret->by_hand, "%s is there", path);
+		ck_line(&o->ret->by_hand, "%s is there (before: clankie-keys "
+		    "worker install-shell --remove)", path);
 	if (ck_settings_worker_sandbox(p->settings, &sandbox,
 	    NULL) == CK_OK && sandbox == CK_SANDBOX_ON)
 		ck_line(&o->ret->by_hand, "%s turns on fleet.workerSandbox, "
@@ -397,7 +399,7 @@ ck_out_remove(struct ck_out *o, struct ck_fail *fail)
 	ck_err r;
 
 	r = o->dirfd >= 0 ? remove_custody(o, fail) : sweep(o, fail);
-	if (r != CK_OK)
+	if (r != CK_OK || (r = ck_locator_remove(o->p, fail)) != CK_OK)
 		return r;
 	ck_path_parent(o->p->unlock, dir);
 	if ((r = remove_dir(o, dir, fail)) == CK_OK)

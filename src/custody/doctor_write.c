@@ -17,6 +17,7 @@
 
 #include "base/io.h"
 #include "custody/anchor.h"
+#include "custody/locator.h"
 #include "custody/seal.h"
 #include "custody/view.h"
 
@@ -315,7 +316,7 @@ follow_up(const struct write *w, struct ck_fail *fail)
 	if ((r = ck_records_open(w->dirfd, w->p->dir, CK_REC_READ, &rec,
 	    fail)) == CK_OK &&
 	    (r = ck_anchor_write(w->p, rec, w->password, 0, NULL,
-	    fail)) == CK_OK)
+	    fail)) == CK_OK && (r = ck_locator_put(w->p, fail)) == CK_OK)
 		r = ck_rules_write(w->p, w->dirfd, rec, fail);
 	ck_records_close(&rec);
 	if (r != CK_OK && fail != NULL)

@@ -21,6 +21,8 @@
 /* wrap: also a harness of which it is not clear whether it confines itself,
  * where boundaries do not nest; else it is refused there. */
 #define CK_SETTING_UNDECIDED "worker.undecided"
+/* on: helpers outside are closed to workers, too (helpers.h). */
+#define CK_SETTING_STRICT "worker.strict"
 
 enum ck_word {
 	CK_WORD_FOLLOW,              /* what settings.json says */
@@ -66,6 +68,7 @@ struct ck_launch {
 	struct ck_view v;
 	struct ck_fail setting_fail; /* why the switch could not be read */
 	bool wrap_undecided;         /* by CK_SETTING_UNDECIDED */
+	bool strict;                 /* by CK_SETTING_STRICT */
 };
 
 #define CK_LAUNCH_INIT { .v = CK_VIEW_INIT }
@@ -96,12 +99,15 @@ CK_MUST_USE ck_err ck_launch_remember(struct ck_place *p,
 CK_MUST_USE ck_err ck_launch_switch(const struct ck_place *p,
     enum ck_worker_sandbox *ret, struct ck_fail *fail);
 
-/* Record the owner's word in a sealed transaction; "follow" forgets what was
- * seen before.  Errors of ck_settings_put(). */
-CK_MUST_USE ck_err ck_launch_say(struct ck_place *p, enum ck_word word,
-    struct ck_fail *fail);
-/* The same for CK_SETTING_UNDECIDED. */
-CK_MUST_USE ck_err ck_launch_say_undecided(struct ck_place *p, bool wrap,
-    struct ck_fail *fail);
+/* What the owner says; NULL: nothing about that. */
+struct ck_launch_said {
+	const enum ck_word *word;    /* "follow" forgets what was seen before */
+	const bool *wrap_undecided;
+	const bool *strict;
+};
+
+/* Record it in one sealed transaction.  Errors of ck_settings_put(). */
+CK_MUST_USE ck_err ck_launch_say(struct ck_place *p,
+    const struct ck_launch_said *said, struct ck_fail *fail);
 
 #endif

@@ -81,6 +81,10 @@ read_words(struct ck_launch *l, struct ck_fail *fail)
 	    sizeof(text), fail)) != CK_OK)
 		return r;
 	l->wrap_undecided = strcmp(text, "wrap") == 0;
+	if ((r = ck_setting_read(&l->v, CK_SETTING_STRICT, text,
+	    sizeof(text), fail)) != CK_OK)
+		return r;
+	l->strict = strcmp(text, "on") == 0;
 	return CK_OK;
 }
 
@@ -216,30 +220,36 @@ ck_launch_remember(struct ck_place *p, struct ck_fail *fail)
 	return put(p, &set, 1, fail);
 }
 
-ck_err
-ck_launch_say(struct ck_place *p, enum ck_word word, struct ck_fail *fail)
+static const char *
+word_text(enum ck_word word)
 {
-	enum ck_worker_sandbox now = CK_SANDBOX_ABSENT;
-	const struct ck_setting set[] = {
-		{ CK_SETTING_SANDBOX, word == CK_WORD_ON ? "on" :
-		    word == CK_WORD_OFF ? "off" : "follow" },
-		{ CK_SETTING_SEEN, "" },
-	};
-	ck_err r;
-
-	if (word != CK_WORD_FOLLOW)
-		return put(p, set, 1, fail);
-	/* The next launch sees it again, if it is on. */
-	if ((r = ck_launch_switch(p, &now, fail)) != CK_OK)
-		return r;
-	return put(p, set, 2, fail);
+	return word == CK_WORD_ON ? "on" : word == CK_WORD_OFF ? "off" :
+	    "follow";
 }
 
 ck_err
-ck_launch_say_undecided(struct ck_place *p, bool wrap, struct ck_fail *fail)
+ck_launch_say(struct ck_place *p, const struct ck_launch_said *said,
+    struct ck_fail *fail)
 {
-	const struct ck_setting set = { CK_SETTING_UNDECIDED,
-		wrap ? "wrap" : "refuse" };
+	enum ck_worker_sandbox now = CK_SANDBOX_ABSENT;
+	struct ck_setting set[4];
+	size_t n = 0;
+	ck_err r;
 
-	return put(p, &set, 1, fail);
+	if (said->word != NULL)
+		set[n++] = (struct ck_setting){ CK_SETTING_SANDBOX,
+			word_text(*said->word) };
+	if (said->word != NULL && *said->word == CK_WORD_FOLLOW) {
+		/* The next launch sees it again, if it is on. */
+		if ((r = ck_launch_switch(p, &now, fail)) != CK_OK)
+			return r;
+		set[n++] = (struct ck_setting){ CK_SETTING_SEEN, "" };
+	}
+	if (said->wrap_undecided != NULL)
+		set[n++] = (struct ck_setting){ CK_SETTING_UNDECIDED,
+			*said->wrap_undecided ? "wrap" : "refuse" };
+	if (said->strict != NULL)
+		set[n++] = (struct ck_setting){ CK_SETTING_STRICT,
+			*said->strict ? "on" : "off" };
+	return put(p, set, n, fail);
 }

@@ -456,8 +456,9 @@ static ck_err
 add(struct ck_place *p, const struct ck_migrate_how *how,
     struct ck_migrate_report *ret, struct ck_fail *fail)
 {
-	struct ck_amend_how more = { CK_MIGRATE_OPERATION, how->dry_run, how->checkouts,
-	    how->ncheckouts, NULL, 0, "yes" };
+	struct ck_amend_how more = { .operation = CK_MIGRATE_OPERATION,
+	    .dry_run = how->dry_run, .checkouts = how->checkouts,
+	    .ncheckouts = how->ncheckouts, .honours = "yes" };
 
 	if (how->honours)
 		more.principals = ck_amend_promised(&more.nprincipals);

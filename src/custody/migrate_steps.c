@@ -9,6 +9,7 @@
 
 #include "custody/amend.h"
 #include "custody/anchor.h"
+#include "custody/locator.h"
 #include "custody/rules.h"
 #include "custody/seal.h"
 #include "store/unlock.h"
@@ -95,7 +96,9 @@ ck_migrate_password(struct ck_migrate_run *run, struct ck_fail *fail)
 			    "no unlock password can be made");
 		run->made_password = true;
 		ck_migrate_note_dirs(run);
-		r = ck_unlock_place_put(p, &run->password, run->nonce, fail);
+		if ((r = ck_locator_put(p, fail)) == CK_OK)
+			r = ck_unlock_place_put(p, &run->password, run->nonce,
+			    fail);
 	}
 	if (r != CK_OK)
 		return r;

@@ -7,6 +7,7 @@
 
 #include "base/io.h"
 #include "custody/anchor.h"
+#include "custody/locator.h"
 #include "custody/seal.h"
 
 /* The directories that unlock.json needs, outermost first. */
@@ -106,6 +107,8 @@ ck_migrate_undo(struct ck_migrate_run *run)
 		if (r != CK_OK && r != CK_NOSTORE && r != CK_ABSENT)
 			return;
 	}
+	if (run->made_password && ck_locator_remove(p, NULL) != CK_OK)
+		return;
 	undo_unlock_dirs(run);
 	if (run->made_records) {
 		ck_records_close(&run->v.rec);

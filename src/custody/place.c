@@ -9,7 +9,9 @@
 #include <sys/stat.h>
 
 #include "base/io.h"
+#include "boundary/mounts.h"
 #include "custody/advice.h"
+#include "custody/inside.h"
 
 /* How often others may replace the directory between two looks of ours. */
 #define LOOKS_MAX 32
@@ -258,12 +260,32 @@ ck_place_resolve(const struct ck_say *say, struct ck_place *ret,
 }
 
 ck_err
+ck_place_outside(const struct ck_place *p, struct ck_fail *fail)
+{
+	enum ck_inside inside = CK_INSIDE_WORKER;
+	struct stat st;
+
+	/* The mode is looked at first, for it is had for nothing. */
+	if (lstat(p->dir, &st) != 0 ||
+	    (st.st_mode & 07777) != CK_MOUNT_MODE_CLOSED ||
+	    (ck_inside(p, &inside, NULL) == CK_OK &&
+	    inside != CK_INSIDE_WORKER))
+		return CK_OK;
+	(void)ck_fail_set(fail, CK_NESTED, p->dir,
+	    "is masked: this is inside a worker's boundary");
+	ck_fail_next(fail, "run it in a terminal of your own");
+	return CK_NESTED;
+}
+
+ck_err
 ck_place_open_dir(const struct ck_place *p, int *ret_fd,
     struct ck_fail *fail)
 {
 	ck_err r;
 
-	if ((r = ck_path_chain_safe(p->dir, fail)) != CK_OK)
+	/* There nothing else is what it seems. */
+	if ((r = ck_place_outside(p, fail)) != CK_OK ||
+	    (r = ck_path_chain_safe(p->dir, fail)) != CK_OK)
 		return r;
 	r = ck_io_open_dir(AT_FDCWD, p->dir, p->dir,
 	    CK_IO_OWNER | CK_IO_PRIVATE, ret_fd, NULL, fail);

@@ -102,10 +102,15 @@ CK_MUST_USE ck_err ck_place_resolve(const struct ck_say *say,
 CK_MUST_USE ck_err ck_place_second(const struct ck_place *p,
     struct ck_fail *fail);
 
+/* CK_NESTED when the custody directory is a mask: this is inside a worker's
+ * boundary, see custody/inside.h. */
+CK_MUST_USE ck_err ck_place_outside(const struct ck_place *p,
+    struct ck_fail *fail);
+
 /*
  * Open the custody directory and judge it: ours, 0700, a real directory,
  * reached through directories nobody else can change.  CK_NOSTORE: it does
- * not exist.
+ * not exist.  CK_NESTED: see ck_place_outside().
  */
 CK_MUST_USE ck_err ck_place_open_dir(const struct ck_place *p, int *ret_fd,
     struct ck_fail *fail);

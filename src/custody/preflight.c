@@ -14,6 +14,7 @@
 #include "custody/advice.h"
 #include "custody/anchor.h"
 #include "custody/broker.h"
+#include "custody/locator.h"
 #include "keychain/blob.h"
 #include "store/broker_file.h"
 #include "store/dotenv.h"
@@ -156,8 +157,8 @@ ck_preflight_places(const struct ck_place *p, struct ck_fail *fail)
 		return r;
 	if ((r = can_create(p->dir, fail)) != CK_OK)
 		return r;
-	if (p->broker_kind == CK_KIND_FILE_BROKER &&
-	    (r = can_create(p->unlock, fail)) != CK_OK)
+	/* unlock.json, or the note which keychain is the broker. */
+	if ((r = can_create(p->unlock, fail)) != CK_OK)
 		return r;
 	return ck_preflight_search_list(p, fail);
 }
@@ -412,48 +413,74 @@ orphan_at(const struct ck_place *p, const struct ck_view *v, bool *ret,
 
 /* Which kind of broker is used is a row too, and can be edited: the other
  * place is looked at as well, where it can be known.  A password that lies
- * there for another keychain is none of ours. */
+ * there for another keychain is none of ours.  *at: where it is. */
 static ck_err
-orphan_elsewhere(const struct ck_place *p, const struct ck_view *v,
-    bool *ret, struct ck_fail *fail)
+orphan_elsewhere(const struct ck_view *v, struct ck_place *at, bool *ret,
+    struct ck_fail *fail)
 {
-	struct ck_place other = *p;
 	struct ck_anchor anchor;
 	struct stat st;
 	ck_err r;
 
 	*ret = false;
-	if (p->broker_kind == CK_KIND_LOGIN_KEYCHAIN) {
-		other.broker_kind = CK_KIND_FILE_BROKER;
-		r = ck_unlock_place_read(&other, NULL, &anchor, fail);
+	if (at->broker_kind == CK_KIND_LOGIN_KEYCHAIN) {
+		at->broker_kind = CK_KIND_FILE_BROKER;
+		r = ck_unlock_place_read(at, NULL, &anchor, fail);
 		if (r == CK_NOSTORE || r == CK_REFUSED)
 			return CK_OK;
 	} else {
-		other.broker_kind = CK_KIND_LOGIN_KEYCHAIN;
-		if ((r = ck_path_join(p->home,
-		    "Library/Keychains/login.keychain-db", other.broker,
-		    fail)) != CK_OK || lstat(other.broker, &st) != 0)
+		at->broker_kind = CK_KIND_LOGIN_KEYCHAIN;
+		if ((r = ck_path_join(at->home,
+		    "Library/Keychains/login.keychain-db", at->broker,
+		    fail)) != CK_OK || lstat(at->broker, &st) != 0)
 			return r;
 	}
-	return r == CK_OK ? orphan_at(&other, v, ret, fail) : r;
+	return r == CK_OK ? orphan_at(at, v, ret, fail) : r;
+}
+
+/* The keychain that was noted outside of the records, whatever its name. */
+static ck_err
+orphan_noted(const struct ck_view *v, struct ck_place *at, bool *ret,
+    struct ck_fail *fail)
+{
+	struct ck_fail why = CK_FAIL_INIT;
+	ck_err r;
+
+	*ret = false;
+	if ((r = ck_locator_get(at, at->broker, fail)) != CK_OK)
+		return r == CK_NOSTORE ? CK_OK : r;
+	at->broker_kind = CK_KIND_LOGIN_KEYCHAIN;
+	r = orphan_at(at, v, ret, &why);
+	if (r != CK_OK && fail != NULL)
+		*fail = why;
+	if (r == CK_NOSTORE)
+		ck_fail_next(fail, "put it back: it is noted as the place of "
+		    "an unlock password.  If it is lost for good: "
+		    "mv '%.150s/clankie-keys/" CK_LOCATOR_FILE "' "
+		    "'%.150s/clankie-keys/" CK_LOCATOR_FILE ".lost'",
+		    at->config, at->config);
+	return r;
 }
 
 ck_err
 ck_preflight_orphan(const struct ck_place *p, const struct ck_view *v,
     struct ck_fail *fail)
 {
+	struct ck_place at = *p;
 	bool orphan = false;
 	ck_err r;
 
-	r = orphan_at(p, v, &orphan, fail);
+	r = orphan_at(&at, v, &orphan, fail);
 	if (r == CK_OK && !orphan)
-		r = orphan_elsewhere(p, v, &orphan, fail);
+		r = orphan_elsewhere(v, &at, &orphan, fail);
+	if (r == CK_OK && !orphan)
+		r = orphan_noted(v, &at, &orphan, fail);
 	if (r != CK_OK || !orphan)
 		return r;
 	(void)ck_fail_set(fail, CK_NOSTORE, p->keychain,
 	    "is missing, but its unlock password is stored: the credential "
 	    "was moved into a dedicated keychain that is not here");
-	forget_advice(p, "put the custody directory back, or name it with "
+	forget_advice(&at, "put the custody directory back, or name it with "
 	    "--home; no other store is asked in its place", fail);
 	return CK_NOSTORE;
 }

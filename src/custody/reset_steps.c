@@ -9,6 +9,7 @@
 #include "custody/advice.h"
 #include "custody/broker.h"
 #include "custody/anchor.h"
+#include "custody/locator.h"
 #include "custody/rules.h"
 #include "custody/seal.h"
 #include "store/unlock.h"
@@ -74,6 +75,8 @@ make_password(struct ck_reset_run *run, struct ck_fail *fail)
 	if ((r = ck_unlock_make(&run->password)) != CK_OK)
 		return ck_fail_set(fail, r, NULL,
 		    "no unlock password can be made");
+	if ((r = ck_locator_put(run->p, fail)) != CK_OK)
+		return r;
 	return ck_unlock_place_put(run->p, &run->password, run->nonce, fail);
 }
 

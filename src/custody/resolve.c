@@ -138,6 +138,39 @@ from_broker(const struct ck_place *p, struct ck_secret *ret,
 	return r;
 }
 
+/*
+ * A restore that was stopped before the keychain went has recorded the broker,
+ * and any program may have written another value there since: then the one
+ * in the keychain is not the credential any more.
+ */
+static ck_err
+not_overtaken(const struct ck_place *p, const struct ck_view *v,
+    const struct ck_secret *value, struct ck_fail *fail)
+{
+	struct ck_secret there = CK_SECRET_INIT;
+	char command[CK_ADVICE_SIZE];
+	bool same = false;
+	ck_err r;
+
+	if (!v->known || v->row.state != CK_STATE_BROKER || !v->journal_open ||
+	    strcmp(v->journal.credential, p->credential) != 0)
+		return CK_OK;
+	r = ck_broker_read(p, &there, fail);
+	if (r == CK_OK)
+		r = ck_broker_same(p, value, &there, &same);
+	ck_secret_wipe(&there);
+	if (r == CK_ABSENT || (r == CK_OK && same))
+		return CK_OK;
+	if (r != CK_OK && r != CK_DAMAGED)
+		return r;
+	ck_advice_finish(p, &v->journal, command);
+	(void)ck_fail_set(fail, CK_DECIDE, p->broker,
+	    "was given another value of %s while an unfinished %s had "
+	    "recorded it", p->credential, v->journal.operation);
+	ck_fail_next(fail, "decide which one is right, then %s", command);
+	return CK_DECIDE;
+}
+
 static ck_err
 reader_known(const struct ck_view *v, const char *reader,
     struct ck_fail *fail)
@@ -249,6 +282,7 @@ resolve_once(struct ck_place *p, const char *reader, struct ck_secret *ret,
     struct ck_fail *fail)
 {
 	char command[CK_ADVICE_SIZE];
+	struct ck_secret value = CK_SECRET_INIT;
 	struct ck_view v = CK_VIEW_INIT;
 	ck_err r;
 
@@ -274,7 +308,10 @@ resolve_once(struct ck_place *p, const char *reader, struct ck_secret *ret,
 	ret_where->kind = CK_KIND_DEDICATED;
 	memcpy(ret_where->path, p->keychain, sizeof(ret_where->path));
 	if (v.dedicated) {
-		r = from_dedicated(p, v.rec, ret, fail);
+		if ((r = from_dedicated(p, v.rec, &value, fail)) == CK_OK &&
+		    (r = not_overtaken(p, &v, &value, fail)) == CK_OK)
+			ck_secret_move(ret, &value);
+		ck_secret_wipe(&value);
 		goto out;
 	}
 	r = ck_fail_set(fail, CK_NOSTORE, p->keychain,

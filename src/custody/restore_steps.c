@@ -11,6 +11,7 @@
 #include "custody/broker.h"
 #include "custody/dedicated.h"
 #include "custody/joined.h"
+#include "custody/locator.h"
 #include "custody/rules.h"
 #include "custody/seal.h"
 
@@ -301,10 +302,9 @@ forget_password(struct ck_restore_run *run, struct ck_fail *fail)
 	r = ck_unlock_place_get(p, &run->password, fail);
 	if (r == CK_OK)
 		r = ck_unlock_place_remove(p, &run->password, fail);
-	if (r != CK_OK && r != CK_NOSTORE)
+	if ((r != CK_OK && r != CK_NOSTORE) ||
+	    (r = ck_locator_remove(p, fail)) != CK_OK)
 		return r;
-	if (p->broker_kind != CK_KIND_FILE_BROKER)
-		return CK_OK;
 	return forget_directory(p, fail);
 }
 

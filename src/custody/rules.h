@@ -78,4 +78,13 @@ CK_MUST_USE ck_err ck_rules_match(const struct ck_place *p, int dirfd,
 CK_MUST_USE ck_err ck_rules_ready(const struct ck_place *p, int dirfd,
     struct ck_records *rec, struct ck_fail *fail);
 
+/*
+ * What comes with the boundary of a Linux worker: the directories that renames
+ * and hard links cannot cross, appended to edges, and what it leaves open
+ * (ck_mounts_report()), to gaps; each with a NUL behind.
+ */
+CK_MUST_USE ck_err ck_rules_notes(const struct ck_place *p,
+    struct ck_records *rec, struct ck_buf *edges, struct ck_buf *gaps,
+    struct ck_fail *fail);
+
 #endif

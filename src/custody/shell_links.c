@@ -358,3 +358,65 @@ ck_links_herdr(const struct ck_place *p, struct ck_records *rec,
 	ck_io_close(&config);
 	return r;
 }
+
+/* As the entry judges its program, and the launch the entry. */
+static const char *
+fault_of(const char *path)
+{
+	struct stat st;
+
+	if (lstat(path, &st) != 0)
+		return "is missing, so that no shell starts";
+	if (!S_ISREG(st.st_mode) || access(path, X_OK) != 0)
+		return "cannot be run, so that no shell starts";
+	if ((st.st_uid != 0 && st.st_uid != geteuid()) ||
+	    (st.st_mode & 022) != 0)
+		return "could be changed by another user";
+	return NULL;
+}
+
+/* The program is beside the entry, or in the bin of a package that is
+ * root's. */
+static const char *
+fault_of_program(const char *entry, char ret_path[CK_PATH_MAX])
+{
+	char dir[CK_PATH_MAX];
+	struct stat st;
+
+	ck_path_parent(entry, dir);
+	if (ck_path_join(dir, CK_LINKS_PROGRAM, ret_path, NULL) != CK_OK)
+		return "has a path that is too long";
+	if (lstat(ret_path, &st) != 0 && ck_links_is_system(entry) &&
+	    ck_path_join(dir, "../../bin/" CK_LINKS_PROGRAM, ret_path,
+	    NULL) != CK_OK)
+		return "has a path that is too long";
+	return fault_of(ret_path);
+}
+
+bool
+ck_links_are_whole(const struct ck_place *p, const char *entry,
+    char ret_path[CK_PATH_MAX], const char **ret_why)
+{
+	char dir[CK_PATH_MAX], to[CK_PATH_MAX];
+	ssize_t n;
+
+	if (ck_path_format(ret_path, NULL, "%s", entry) == CK_OK &&
+	    (*ret_why = fault_of(ret_path)) != NULL)
+		return false;
+	if ((*ret_why = fault_of_program(entry, ret_path)) != NULL)
+		return false;
+	*ret_why = "is no link to the worker entry: whoever has it as SHELL "
+	    "gets none, or one that is no worker";
+	if (ck_links_dir(p, dir, NULL) != CK_OK)
+		return false;
+	for (size_t i = 0; ck_links_name(i) != NULL; i++) {
+		if (ck_path_join(dir, ck_links_name(i), ret_path,
+		    NULL) != CK_OK)
+			return false;
+		n = readlink(ret_path, to, sizeof(to) - 1);
+		to[n < 0 ? 0 : n] = '\0';
+		if (strcmp(to, entry) != 0)
+			return false;
+	}
+	return true;
+}

@@ -60,4 +60,11 @@ CK_MUST_USE ck_err ck_links_remove(const struct ck_place *p,
 CK_MUST_USE ck_err ck_links_herdr(const struct ck_place *p,
     struct ck_records *rec, bool *ret_made, struct ck_fail *fail);
 
+/*
+ * Every link leads to entry, and entry and program can be run and changed by
+ * nobody else.  Otherwise the path that is not so, and why.
+ */
+CK_MUST_USE bool ck_links_are_whole(const struct ck_place *p,
+    const char *entry, char ret_path[CK_PATH_MAX], const char **ret_why);
+
 #endif

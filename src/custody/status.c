@@ -9,6 +9,7 @@
 #include "custody/broker.h"
 #include "custody/preflight.h"
 #include "custody/rules.h"
+#include "custody/settings.h"
 #include "store/broker_file.h"
 
 static void
@@ -56,6 +57,32 @@ unread(const struct ck_place *p, ck_err r, const struct ck_fail *fail,
 	    s->keychain;
 }
 
+/* What workers get; nothing of it is worth a failure here. */
+static void
+look_at_workers(const struct ck_place *p, const struct ck_view *v,
+    struct ck_status *s)
+{
+	char text[16];
+
+	if (ck_setting_read(v, CK_SETTING_SANDBOX, text, sizeof(text),
+	    NULL) != CK_OK || ck_word_parse(text, &s->word, NULL) != CK_OK)
+		s->word = CK_WORD_FOLLOW;
+	s->seen = ck_setting_read(v, CK_SETTING_SEEN, text, sizeof(text),
+	    NULL) == CK_OK && strcmp(text, "on") == 0;
+	s->strict = ck_setting_read(v, CK_SETTING_STRICT, text, sizeof(text),
+	    NULL) == CK_OK && strcmp(text, "on") == 0;
+	if (s->in_charge && ck_rules_notes(p, v->rec, &s->edges, &s->gaps,
+	    NULL) != CK_OK)
+		ck_status_done(s);
+}
+
+void
+ck_status_done(struct ck_status *s)
+{
+	ck_buf_free(&s->edges);
+	ck_buf_free(&s->gaps);
+}
+
 static ck_err
 from_records(const struct ck_place *p, const struct ck_view *v,
     struct ck_status *s, struct ck_fail *fail)
@@ -72,6 +99,8 @@ from_records(const struct ck_place *p, const struct ck_view *v,
 	s->journal = v->journal;
 	s->keychain = v->dedicated;
 	s->in_charge = ck_view_is_dedicated(v) || v->hollow;
+	if (v->rec != NULL)
+		look_at_workers(p, v, s);
 	if (v->rec == NULL)
 		return CK_OK;
 	if ((r = ck_records_credential_each(v->rec, add_other, s,
@@ -126,8 +155,7 @@ look_around(const struct ck_place *p, struct ck_status *s)
 	s->override = p->operator_override;
 	s->heap_locked = ck_secret_heap_locked();
 	s->list_err = ck_preflight_search_list(p, NULL);
-	s->sandbox_err = ck_settings_worker_sandbox(p->settings, &s->sandbox,
-	    NULL);
+	s->sandbox_err = ck_launch_switch(p, &s->sandbox, NULL);
 	/* Only where it is a file: a keychain broker is not opened for this. */
 	if (p->broker_kind == CK_KIND_FILE_BROKER)
 		s->unlock_known = ck_unlock_place_exists(p, &s->unlock_there,
@@ -166,6 +194,7 @@ ck_status(struct ck_place *p, struct ck_status *ret, struct ck_fail *fail)
 		    "is no credential that the records know");
 		ck_fail_next(fail, "clankie-keys status names those that they "
 		    "do, and --service and --account one that they do not");
+		ck_status_done(&s);
 		return CK_USAGE;
 	}
 	look_around(p, &s);

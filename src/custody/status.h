@@ -5,7 +5,9 @@
 
 #include <stdbool.h>
 
+#include "base/bytes.h"
 #include "base/err.h"
+#include "custody/launch.h"
 #include "custody/place.h"
 #include "custody/view.h"
 #include "store/login.h"
@@ -43,6 +45,11 @@ struct ck_status {
 	bool rules_match;                /* as the records give them */
 	ck_err sandbox_err;
 	enum ck_worker_sandbox sandbox;
+	enum ck_word word;               /* the owner's about the sandbox, as the
+	                                  * records say without their seal */
+	bool seen;                       /* the sandbox was on at a launch */
+	bool strict;                     /* helpers outside are closed, too */
+	struct ck_buf edges, gaps;       /* of ck_rules_notes() */
 	bool override;                   /* environment override is set */
 	bool heap_locked;
 };
@@ -52,5 +59,6 @@ struct ck_status {
  * recorded ones.  Everything else becomes part of the answer. */
 CK_MUST_USE ck_err ck_status(struct ck_place *p, struct ck_status *ret,
     struct ck_fail *fail);
+void ck_status_done(struct ck_status *s);
 
 #endif

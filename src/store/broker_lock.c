@@ -84,7 +84,10 @@ examine(struct ck_broker_lock *l, struct look *look, struct ck_fail *fail)
 	/* Its clankie-keys is dead: the lock is ours as it stands. */
 	if (look->ours && locked)
 		return CK_OK;
-	if (look->age <= CK_BROKER_LOCK_STALE)
+	/* A time that is to come was given by a clock that has been set back
+	 * since, or by nobody's clock: whoever is alive touches it again. */
+	if (look->age <= CK_BROKER_LOCK_STALE &&
+	    look->age >= -CK_BROKER_LOCK_STALE)
 		return CK_BUSY;
 	if (unlinkat(l->dirfd, l->name, AT_REMOVEDIR) != 0) {
 		if (errno == ENOTEMPTY || errno == EEXIST)

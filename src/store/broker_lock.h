@@ -19,7 +19,8 @@
 #include "base/err.h"
 #include "base/path.h"
 
-/* Seconds without a touch after which a foreign lock is taken over. */
+/* Seconds without a touch after which a foreign lock is taken over; so is one
+ * whose touch lies more than as many in the future. */
 #define CK_BROKER_LOCK_STALE 60
 /* Milliseconds that the operations of this module wait for the lock. */
 #define CK_BROKER_LOCK_WAIT_MS 5000

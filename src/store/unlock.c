@@ -146,30 +146,19 @@ out:
 	return r;
 }
 
-/* The file's directory, made with its parent when missing. */
-static ck_err
-make_dir(const char *path, int *ret_dirfd, struct ck_fail *fail)
+ck_err
+ck_unlock_open_dir(const char *path, bool make, int *ret_dirfd,
+    struct ck_fail *fail)
 {
 	char dir[CK_PATH_MAX], parent[CK_PATH_MAX];
 	ck_err r;
 
 	ck_path_parent(path, dir);
 	ck_path_parent(dir, parent);
-	if ((r = ck_io_make_dir(AT_FDCWD, parent, parent, 0700, fail)) !=
-	    CK_OK)
+	if (make && ((r = ck_io_make_dir(AT_FDCWD, parent, parent, 0700,
+	    fail)) != CK_OK || (r = ck_io_make_dir(AT_FDCWD, dir, dir, 0700,
+	    fail)) != CK_OK))
 		return r;
-	if ((r = ck_io_make_dir(AT_FDCWD, dir, dir, 0700, fail)) != CK_OK)
-		return r;
-	return ck_io_open_dir(AT_FDCWD, dir, dir, DIR_RULES, ret_dirfd, NULL,
-	    fail);
-}
-
-static ck_err
-open_dir(const char *path, int *ret_dirfd, struct ck_fail *fail)
-{
-	char dir[CK_PATH_MAX];
-
-	ck_path_parent(path, dir);
 	return ck_io_open_dir(AT_FDCWD, dir, dir, DIR_RULES, ret_dirfd, NULL,
 	    fail);
 }
@@ -200,7 +189,7 @@ ck_unlock_put(const char *path, const struct ck_unlock *u,
 		    "secure memory is full");
 		goto out;
 	}
-	if ((r = make_dir(path, &dirfd, fail)) != CK_OK)
+	if ((r = ck_unlock_open_dir(path, true, &dirfd, fail)) != CK_OK)
 		goto out;
 	/* A link or a foreign file is not replaced either: whoever put it
 	 * there would learn of it, or wait for the next one. */
@@ -384,7 +373,7 @@ ck_unlock_get(const char *path, struct ck_unlock *ret, struct ck_fail *fail)
 	int dirfd = -1, fd = -1;
 	ck_err r;
 
-	if ((r = open_dir(path, &dirfd, fail)) != CK_OK)
+	if ((r = ck_unlock_open_dir(path, false, &dirfd, fail)) != CK_OK)
 		goto out;
 	if ((r = open_file(dirfd, path, &fd, fail)) != CK_OK)
 		goto out;
@@ -417,7 +406,7 @@ ck_unlock_tidy(const char *path, struct ck_fail *fail)
 
 	if ((r = ck_path_format(form, fail, "%s" CK_IO_TEMP,
 	    ck_path_base(path))) != CK_OK ||
-	    (r = open_dir(path, &dirfd, fail)) != CK_OK)
+	    (r = ck_unlock_open_dir(path, false, &dirfd, fail)) != CK_OK)
 		return r;
 	r = ck_io_sweep(dirfd, form, path, fail);
 	ck_io_close(&dirfd);
@@ -430,7 +419,7 @@ ck_unlock_remove(const char *path, struct ck_fail *fail)
 	int dirfd = -1, fd = -1;
 	ck_err r;
 
-	if ((r = open_dir(path, &dirfd, fail)) != CK_OK)
+	if ((r = ck_unlock_open_dir(path, false, &dirfd, fail)) != CK_OK)
 		goto out;
 	if ((r = open_file(dirfd, path, &fd, fail)) != CK_OK)
 		goto out;

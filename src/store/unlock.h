@@ -14,6 +14,7 @@
 #ifndef CK_STORE_UNLOCK_H
 #define CK_STORE_UNLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -59,6 +60,11 @@ CK_MUST_USE ck_err ck_unlock_put(const char *path, const struct ck_unlock *u,
  */
 CK_MUST_USE ck_err ck_unlock_get(const char *path, struct ck_unlock *ret,
     struct ck_fail *fail);
+
+/* The directory of that file, judged as above; make: it is made with its
+ * parent where they are missing.  CK_NOSTORE: it is not there. */
+CK_MUST_USE ck_err ck_unlock_open_dir(const char *path, bool make,
+    int *ret_dirfd, struct ck_fail *fail);
 
 /* Remove what a killed ck_unlock_put() left beside the file. */
 CK_MUST_USE ck_err ck_unlock_tidy(const char *path, struct ck_fail *fail);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * clankie-worker-entry --plan FILE [--status-fd N] [--argv0 NAME] -- COMMAND
- *     [ARGUMENT...]
+ * clankie-worker-entry --plan FILE [--mask DIRECTORY]... [--shut FILE]...
+ *     [--status-fd N] [--argv0 NAME] -- COMMAND [ARGUMENT...]
+ *
+ * What is masked or shut here comes behind the steps of the plan: sockets of
+ * this moment, which no plan of another day can know.
  *
  * Under the name of a shell it is that shell in a boundary; see shell.c.
  *
@@ -35,7 +38,8 @@ usage(struct ck_fail *fail, const char *word, const char *why)
 {
 	(void)ck_fail_set(fail, CK_USAGE, word, "%s", why);
 	ck_fail_next(fail, "usage: " PROGRAM " --plan FILE [--status-fd N] "
-	    "[--argv0 NAME] -- COMMAND [ARGUMENT]...");
+	    "[--argv0 NAME] [--mask DIRECTORY]... [--shut FILE]... -- COMMAND "
+	    "[ARGUMENT]...");
 	return CK_USAGE;
 }
 
@@ -54,6 +58,12 @@ descriptor(const char *text, struct ck_fail *fail)
 	return CK_OK;
 }
 
+static bool
+is_more(const char *option)
+{
+	return strcmp(option, "--mask") == 0 || strcmp(option, "--shut") == 0;
+}
+
 static ck_err
 arguments(int argc, char **argv, struct ck_fail *fail)
 {
@@ -66,7 +76,12 @@ arguments(int argc, char **argv, struct ck_fail *fail)
 			w.plan_path = argv[i + 1];
 		else if (strcmp(argv[i], "--argv0") == 0)
 			as = argv[i + 1];
-		else if (strcmp(argv[i], "--status-fd") != 0)
+		else if (is_more(argv[i])) {
+			if (w.mores == WK_MORE_MAX)
+				return usage(fail, argv[i],
+				    "is given too many times");
+			w.more[w.mores++] = &argv[i];
+		} else if (strcmp(argv[i], "--status-fd") != 0)
 			return usage(fail, argv[i], "is no option");
 		else if ((r = descriptor(argv[i + 1], fail)) != CK_OK)
 			return r;

@@ -36,6 +36,26 @@ judge_plan(const struct worker *w, const struct stat *st,
 	return CK_OK;
 }
 
+/* Which directory it is does not matter: whatever has this path now. */
+static ck_err
+add_step(struct worker *w, const char *option, const char *path,
+    struct ck_fail *fail)
+{
+	struct ck_mount *m = &w->plan.step[w->plan.n];
+
+	if (path[0] != '/' || strlen(path) >= sizeof(m->path) ||
+	    w->plan.n == CK_MOUNTS_MAX)
+		return ck_fail_set(fail, CK_REFUSED, path,
+		    "cannot be added to the plan");
+	memset(m, 0, sizeof(*m));
+	m->directory = strcmp(option, "--mask") == 0;
+	m->step = m->directory ? CK_MOUNT_MASK : CK_MOUNT_SHUT;
+	m->mode = m->directory ? 0100 : 0;
+	memcpy(m->path, path, strlen(path) + 1);
+	w->plan.n++;
+	return CK_OK;
+}
+
 ck_err
 wk_plan_read(struct worker *w, struct ck_fail *fail)
 {
@@ -69,6 +89,8 @@ wk_plan_read(struct worker *w, struct ck_fail *fail)
 	if (r == CK_OK && w->plan.user != w->uid)
 		r = ck_fail_set(fail, CK_REFUSED, w->plan_path,
 		    "is the plan of user %lu", w->plan.user);
+	for (size_t i = 0; r == CK_OK && i < w->mores; i++)
+		r = add_step(w, w->more[i][0], w->more[i][1], fail);
 out:
 	(void)close(fd);
 	return r;

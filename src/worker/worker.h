@@ -27,10 +27,15 @@ struct wk_seen {
 	long id;                 /* of the mount that was made */
 };
 
+/* Steps that the command line adds to the plan. */
+enum { WK_MORE_MAX = 64 };
+
 struct worker {
 	uid_t uid;
 	gid_t gid;
 	const char *plan_path;
+	char **more[WK_MORE_MAX];    /* --mask or --shut, and what */
+	size_t mores;
 	char **command;          /* its arguments, the first by any name */
 	const char *file;        /* what is executed */
 	int status_fd;           /* -1: nobody asked */
@@ -59,8 +64,9 @@ void wk_environment_scrub(char **environment);
 CK_MUST_USE ck_err wk_descriptors_close(const struct worker *w,
     struct ck_fail *fail);
 
-/* Read the plan: a file that only its user could have written.  CK_REFUSED,
- * CK_NOSTORE, and the errors of ck_mounts_read(). */
+/* Read the plan: a file that only its user could have written; and add to it
+ * what the command line says.  CK_REFUSED, CK_NOSTORE, and the errors of
+ * ck_mounts_read(). */
 CK_MUST_USE ck_err wk_plan_read(struct worker *w, struct ck_fail *fail);
 
 /* Look at every path of the plan.  CK_NOENFORCE: a directory is another one

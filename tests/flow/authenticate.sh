@@ -193,6 +193,40 @@ take_away() {
 }
 take_away
 
+# The records name the broker, and the keychain is not gone yet.
+# shellcheck disable=SC2016  # the commands are evaluated later
+overtaken() {
+	strace -f -qq -o "$T_TMP/null" \
+	    -e inject=renameat2:signal=KILL:when=1 "$CK" restore \
+	    >"$T_TMP/null" 2>&1
+	run "$CK" status --json
+	expect_json unfinished restore
+	say "$T_TMP/new" yes
+	cp -p "$BROKER" "$T_TMP/broker"
+	t_bearer_json "$T_TMP/later.json"
+	c_broker_text "$T_TMP/later.json" >"$T_TMP/later"
+	refuses 'another value in the broker that a killed restore recorded' \
+	    'cat "$T_TMP/later" >"$BROKER"' 'cat "$T_TMP/broker" >"$BROKER"'
+	cat "$T_TMP/later" >"$BROKER"
+	snapshot "$T_HOME"
+	run "$CK" get
+	expect_status 22
+	expect_out_empty
+	expect_err_has 'clankie-keys restore'
+	expect_unchanged
+	cat "$T_TMP/broker" >"$BROKER"
+	run "$CK" restore
+	expect_status 0
+	say "$T_TMP/new" yes
+	say "$T_TMP/old" no
+}
+if [ -z "$CK_TRACED" ] && t_find_tool strace &&
+    strace -o /dev/null true 2>"$T_TMP/null"; then
+	overtaken
+else
+	skip 'a restore that was killed' 'no strace here, or it is in use'
+fi
+
 t_case 'the end'
 exec 8>&-
 wait "$pid"

@@ -142,6 +142,7 @@ expect 'they are not all named' \
     [ "$(grep -c 'foreign-file' "$T_OUT")" -le 9 ]
 
 LOCK=$(cd "$KEYS/operator" && echo .fl*)
+: >"$T_TMP/target"
 for kind in FIFO directory link hard-link; do
 	k_back "Apple's lock is a $kind"
 	rm -f "$KEYS/operator/$LOCK"
@@ -149,7 +150,6 @@ for kind in FIFO directory link hard-link; do
 	FIFO) mkfifo -m 0600 "$KEYS/operator/$LOCK"; code=wrong-type ;;
 	directory) mkdir -m 0700 "$KEYS/operator/$LOCK"; code=wrong-type ;;
 	link)
-		: >"$T_TMP/target"
 		ln -s "$T_TMP/target" "$KEYS/operator/$LOCK"
 		code=symlink
 		;;
@@ -162,7 +162,25 @@ for kind in FIFO directory link hard-link; do
 	k_finds 21 "$code"
 	run "$CK" get
 	expect_status 0
+	[ "$kind" != hard-link ] || continue
+	snapshot "$T_HOME"
+	run "$CK" rotate
+	refute 'a writer refuses, in time' [ "$status" -eq 0 ]
+	run "$CK" get
+	expect_status 0
+	expect_same "$T_TMP/target" /dev/null
 done
+for name in worker.sb.tmp-0123abcd scratch-00112233445566778899aabbccddeeff \
+    restored-00112233445566778899aabbccddeeff; do
+	k_back "a FIFO called $name"
+	mkfifo -m 0600 "$KEYS/$name"
+	k_finds 0 foreign-file
+done
+k_back 'the journal of the records is a FIFO'
+mkfifo -m 0600 "$KEYS/custody.db-journal"
+k_has_after 21 wrong-type
+run "$CK" get
+refute 'get does not give anything then' [ "$status" -eq 0 ]
 k_back 'nobody reads what the gate says'
 if [ -z "$CK_TRACED" ]; then
 	mkfifo "$T_TMP/full"

@@ -221,6 +221,7 @@ k_golden doctor-uninstall.json
 
 t_case 'a keychain is the broker'
 c_home
+(umask 077 && mkdir "$T_HOME/.config")
 c_login_new
 t_bearer_json "$BEARER"
 c_add bot.clankie.credentials clankie_operator "$BEARER"
@@ -242,3 +243,41 @@ c_add bot.clankie.custody operator-keychain-lost-0123 "$T_TMP/left"
 run "$CK" doctor --uninstall --broker "keychain:$LOGIN"
 expect_status 22
 expect_out_has '(item bot.clankie.custody / operator-keychain-lost-0123)'
+
+k_back 'what a reset kept'
+rm -r "$KEYS/operator"
+run "$CK" reset --confirm
+expect_status 0
+rm "$UNLOCK"
+run "$CK" reset --confirm
+expect_status 0
+run "$CK" restore
+expect_status 0
+d_uninstall --confirm
+expect_status 22
+expect_err_has '(mv '
+expect_err_has ' BACKUP-DIRECTORY)'
+mkdir "$T_TMP/kept"
+sed -n "/^first run/,/^[^ ]/s/^  //p" "$T_OUT" |
+    sed "s|BACKUP-DIRECTORY|'$T_TMP/kept'|" >"$T_TMP/run"
+expect 'both are named' test "$(wc -l <"$T_TMP/run")" -eq 2
+sh -eu "$T_TMP/run"
+d_uninstall --confirm
+expect_status 0
+refute 'nothing of ours is left' test -e "$KEYS"
+expect 'and nothing kept is lost' test "$(find "$T_TMP/kept" -type f \
+    ! -name '.fl*' | wc -l)" -eq 2
+
+k_back 'somebody else put a file where a rebuild works'
+run "$CK" restore
+expect_status 0
+mkdir -m 0700 "$KEYS/rebuild-0123456789abcdef0123456789abcdef"
+: >"$KEYS/rebuild-0123456789abcdef0123456789abcdef/notes"
+d_uninstall --confirm
+expect_status 19
+expect_err_has 'holds a file that no rebuild has put there'
+expect_err_has 'move it away'
+expect 'nothing was removed' test -e "$KEYS/custody.db"
+rm "$KEYS/rebuild-0123456789abcdef0123456789abcdef/notes"
+d_uninstall --confirm
+expect_status 0

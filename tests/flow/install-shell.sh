@@ -113,6 +113,33 @@ refute 'check has nothing against rules or records' \
 grep -q "^read dir - [0-9]* [0-9]* $LINKS$" "$KEYS/worker.mounts"
 t_result $? 'the plan is about the directory that is there now'
 
+t_case 'what check says of it'
+broken() { # name, shell text that breaks it
+	cp -a "$LINKS" "$T_TMP/links"
+	sh -c "cd \"\$1\" && $2" sh "$LINKS"
+	run "$CK" check
+	expect "$1" grep -q 'wrapper-broken' "$T_OUT"
+	rm -rf "$LINKS"
+	cp -a "$T_TMP/links" "$LINKS"
+	rm -rf "$T_TMP/links"
+}
+run "$CK" check
+refute 'nothing, as it is' grep -q wrapper-broken "$T_OUT"
+broken 'a link that is missing' 'rm zsh'
+broken 'a link to a shell' 'ln -sf /bin/sh sh'
+broken 'a file in its place' 'rm bash && cp /bin/true bash'
+broken 'an entry that cannot be run' 'chmod 0644 clankie-worker-entry'
+broken 'an entry that others can change' 'chmod 0775 clankie-worker-entry'
+broken 'an entry that is missing' 'rm clankie-worker-entry'
+broken 'a program that is missing' 'rm clankie-keys'
+rm "$LINKS/zsh"
+run "$CK" doctor
+expect_out_has 'worker install-shell'
+run "$CK" worker install-shell
+expect_status 0
+run "$CK" check
+refute 'mended' grep -q wrapper-broken "$T_OUT"
+
 t_case again
 snapshot "$KEYS" "$LINKS"
 run "$CK" worker install-shell
@@ -178,4 +205,6 @@ expect_status 0
 run "$CK" worker install-shell --remove
 expect_status 0
 expect_out_has 'no links'
+run "$CK" check
+refute 'check wants none' grep -q wrapper-broken "$T_OUT"
 t_no_secret

@@ -213,6 +213,8 @@ run "$CK" migrate --checkout "$T_HOME/two"
 expect_out_has '1 in the rules already'
 run "$CK" migrate --account last
 expect_status 19
+run "$CK" migrate --checkout "$T_HOME/none"
+expect_status 23
 run env CLANKIE_WORKER_PANE=1 "$CK" migrate --checkout "$T_HOME/one"
 expect_status 19
 expect_unchanged 'nothing was changed'

@@ -237,6 +237,13 @@ if t_find_tool flock && t_find_tool sqlite3; then
 	touch -d '2 minutes ago' "$second/.config/clankie/credentials.json.lock"
 	run "$CK" migrate
 	expect_status 0
+	t_case 'a lock with a time that is to come'
+	mkdir "$second/.config/clankie/credentials.json.lock"
+	touch -d '2 minutes' "$second/.config/clankie/credentials.json.lock"
+	run "$CK" restore
+	expect_status 0
+	refute 'and it is gone' \
+	    test -e "$second/.config/clankie/credentials.json.lock"
 else
 	skip 'busy' 'no flock or sqlite3 here'
 fi

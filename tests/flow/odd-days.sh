@@ -77,6 +77,24 @@ else
 	skip 'no session' 'no setsid here'
 fi
 
+t_case 'a stack that is too small'
+c_home
+c_broker
+snapshot "$T_HOME"
+for words in migrate get check 'rules --write'; do
+	# shellcheck disable=SC2086  # words
+	run sh -c 'ulimit -s 64 && exec "$@"' sh "$CK" $words
+	expect_status 24
+	expect_out_empty
+	expect_err_has 'ulimit -s'
+done
+expect_unchanged
+run sh -c 'ulimit -s 512 && exec "$@"' sh "$CK" migrate
+expect_status 0
+run sh -c 'ulimit -s 512 && exec "$@"' sh "$CK" get
+expect_status 0
+expect_out_is "$BEARER"
+
 # What is made is closed to others, and open to its owner, whatever the umask.
 for mask in 000 077 777; do
 	t_case "umask $mask"

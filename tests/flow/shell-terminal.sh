@@ -3,7 +3,8 @@
 # worker shell in a terminal: it is the pane's child, alone in its foreground,
 # and has its signals, its job control and its window sizes.
 # traced: no
-# What is started never has a secret.
+# sanitized: no
+# What is started never has a secret, and is not our program.
 # shellcheck disable=SC2016  # the shells expand their own variables
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/custody.sh"

@@ -14,6 +14,9 @@ normal() {
 	    -e 's/fingerprint \( *\)[0-9a-f]\{8\}$/fingerprint \1@PRINT@/' \
 	    -e 's/"signature":"[0-9a-f]\{32\}"/"signature":"@SIGNATURE@"/' \
 	    -e 's/^memory .*/memory       @MEMORY@/' \
+	    -e '/^helper /d' -e '/^exception    EXDEV/{/@HOME@/!d;}' \
+	    -e 's/"helpers":\[[^]]*\]/"helpers":"@HELPERS@"/' \
+	    -e 's/"edges":\[[^]]*\]/"edges":"@EDGES@"/' \
 	    -e 's/"memory_locked":[a-z]*/"memory_locked":"@MEMORY@"/' "$1"
 }
 

@@ -4,7 +4,8 @@
 # boundary and outside; what docs/boundary.md lists as exceptions differs, and
 # nothing else.
 # traced: no
-# What is started never has a secret.
+# sanitized: no
+# What is started never has a secret, and is not our program.
 # shellcheck disable=SC2016  # the scripts expand their own variables
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/custody.sh"

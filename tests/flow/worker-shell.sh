@@ -95,7 +95,7 @@ printf '#!/bin/sh\nexec "%s/sh" "$@"\n' "$LINKS" >"$T_TMP/wrapper"
 chmod 0755 "$T_TMP/wrapper"
 run "$CK" worker install-shell --shell "$T_TMP/wrapper"
 expect_status 0
-refused 71 already "$LINKS/sh" -c "touch $T_TMP/started"
+refused 71 'boundary already' "$LINKS/sh" -c "touch $T_TMP/started"
 run "$CK" worker sandbox off
 expect_status 0
 run "$LINKS/sh" -c "touch $T_TMP/started"
@@ -124,7 +124,7 @@ cat >"$T_TMP/matrix" <<'M'
 # program, its path as argv[0], its name, the shell's own command, which
 export LC_ALL=C HOME
 program=$1 path=$2 name=$3 say=$4 links=$5 i=0
-seen='sh -c "tr \"\\\\0\" \" \" </proc/\$PPID/cmdline; grep SigIgn /proc/\$PPID/status; grep -E \"^Sig[BI]\" /proc/self/status"'
+seen='sh -c "tr \"\\\\0\" \" \" </proc/\$PPID/cmdline; grep -E \"^Sig[BI]\" /proc/self/status"'
 all="$say; $seen; exit 7"
 one() { # argument...
 	for as in "$path" "$name" "-$name" -other other; do
@@ -144,16 +144,17 @@ echo "$all" >"$HOME/script"
 one -c "$all" zero 'a  b' ''
 one -l -c "$all" zero -c
 one -ilc "$all"
+one -c 'kill -TERM $$; sleep 1'
+i=0
+one <"$HOME/script"
+[ "$name" = bash ] || exit 0
 one -i -c "$all"
 one "$HOME/script" a b
-one -c 'kill -TERM $$; sleep 1'
 one -c 'exit 0'
 one -c 'exec no-such-program'
 one --no-such-option
-i=0
-one <"$HOME/script"
 M
-matrix() { # name, command of its own, the entry of the command line
+matrix() { # name, command of its own, how many ways
 	real=$(command -v "$1") || {
 		skip "$1" 'it is not here'
 		return 0
@@ -164,15 +165,15 @@ matrix() { # name, command of its own, the entry of the command line
 	sed 's/group ([0-9]*)/group (N)/' "$T_OUT" >"$T_TMP/real"
 	run bash "$T_TMP/matrix" "$LINKS/$1" "$LINKS/$1" "$1" "$2" "$LINKS"
 	sed "s|^== $LINKS/$1:|== $real:|; s/group ([0-9]*)/group (N)/" "$T_OUT" >"$T_TMP/link"
-	expect "$1: fifty ways are in it" [ "$(grep -c '^==' "$T_TMP/real")" -eq 50 ]
+	expect "$1: all ways are in it" [ "$(grep -c '^==' "$T_TMP/real")" -ge "$3" ]
 	expect "$1: status 7 and 143 are" grep -qxE 'status (7|143)' "$T_TMP/real"
 	diff "$T_TMP/real" "$T_TMP/link" >"$T_NOTE"
 	t_result $? "$1: all of them as the real shell"
 }
-t_case matrix
-matrix bash 'shopt login_shell; echo "$0 $- $# $*"'
-# Which shell it is makes no difference to our program.
+# To our program they are all the same.
 [ "$T_SANITIZED" -eq 0 ] || exit 0
-matrix sh 'echo "$0 $- $# $*"'
-matrix zsh 'echo "$0 $- $# $*"; [[ -o login ]]; echo $?'
-matrix fish 'status is-login; echo $status; echo (count $argv) $argv'
+t_case matrix
+matrix bash 'shopt login_shell; echo "$0 $- $# $*"' 50
+matrix sh 'echo "$0 $- $# $*"' 25
+matrix zsh 'echo "$0 $- $# $*"; [[ -o login ]]; echo $?' 25
+matrix fish 'status is-login; echo $status; echo (count $argv) $argv' 25

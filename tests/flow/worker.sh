@@ -202,10 +202,21 @@ expect_status 0
 t_case 'inside already'
 w_in "$CK" worker exec -- true
 expect_status 71
+for words in get migrate rotate 'rules --write' 'precedence list' restore; do
+	# shellcheck disable=SC2086  # words
+	w_in "$CK" $words
+	refute "$words" test "$status" -eq 0
+	refute 'and not as if there were nothing' test "$status" -eq 10
+	expect_out_empty
+done
 w_in "$CK" get
-refute 'get' test "$status" -eq 0
-refute 'and not as if there were nothing' test "$status" -eq 10
-expect_out_empty
+expect_status 71
+expect_err_has "inside a worker's boundary"
+w_in "$CK" check --json
+expect_status 21
+expect_json findings.0.code not-judged
+expect 'and nothing else' \
+    test "$(grep -o '"code"' "$T_OUT" | wc -l)" -eq 1
 
 t_case 'an entry that others could change'
 mkdir "$T_TMP/bin"
@@ -232,6 +243,19 @@ for words in '' "--plan $PLAN" "--plan $PLAN --" "--plan plan -- true" \
 	expect_status 2
 	expect_err_has usage
 done
+run "$ENTRY" --plan "$PLAN" --shut relative -- true
+expect_status 19
+run "$ENTRY" --plan "$PLAN" --shut "$T_HOME/work/none" --mask "$T_HOME/work/no" -- true
+expect_status 0
+echo x >"$T_HOME/work/one"
+run "$ENTRY" --plan "$PLAN" --shut "$T_HOME/work/one" -- cat "$T_HOME/work/one"
+expect_err_has 'Permission denied'
+run "$ENTRY" --plan "$PLAN" --mask "$T_HOME/work" -- cat "$T_HOME/work/one"
+expect_status 1
+run "$ENTRY" --plan "$PLAN" --mask "$T_HOME/work/../work" -- true
+refute 'no other spelling' test "$status" -eq 0
+run "$ENTRY" --plan "$PLAN" --mask /etc -- true
+expect_status 19
 run "$ENTRY" --plan "$T_TMP/none" -- true
 expect_status 23
 sed 's/^user .*/user 1/' "$PLAN" >"$T_TMP/other"

@@ -132,6 +132,8 @@ s_done_repair() {
 s_done_protect() {
 	[ "$(s_sql "SELECT count(*) FROM protected
 	    WHERE path = '$T_HOME/notes'")" -ge 1 ] || why 'it is not protected'
+	[ "$(s_status rules_state)" = match ] ||
+	    why 'the rules are not what the records give'
 }
 
 # A run that goes on behind one that was killed before a call; a power cut may

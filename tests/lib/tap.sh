@@ -69,6 +69,7 @@ T_NOTE=$T_TMP/note
 T_WHY=''
 : >"$T_OUT"
 : >"$T_ERR"
+: >"$T_NOTE"
 # A traced run hands in the list, so that it can look for the same secrets.
 T_SECRETS=${CK_TRACE_SECRETS:-$T_TMP/secrets}
 [ -e "$T_SECRETS" ] || (umask 077 && : >"$T_SECRETS")

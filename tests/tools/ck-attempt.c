@@ -19,6 +19,8 @@
  *	detach PATH         umount2(MNT_DETACH)
  *	clone DIR PATH      open_tree(DIR, CLONE), then open PATH in it
  *	writable PATH       remount it writable
+ *	connect PATH        to a socket there
+ *	listen PATH         be that socket, until killed
  */
 #include <err.h>
 #include <errno.h>
@@ -30,7 +32,9 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/ptrace.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -177,6 +181,39 @@ do_writable(char **arg)
 	return mount(NULL, arg[0], NULL, MS_REMOUNT | MS_BIND, NULL);
 }
 
+static int
+unix_socket(const char *path, struct sockaddr_un *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	ret->sun_family = AF_UNIX;
+	if (strlen(path) >= sizeof(ret->sun_path))
+		errx(2, "%s: too long", path);
+	(void)strcpy(ret->sun_path, path);
+	return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+}
+
+static int
+do_connect(char **arg)
+{
+	struct sockaddr_un to;
+	int fd = unix_socket(arg[0], &to);
+
+	return connect(fd, (const struct sockaddr *)&to, sizeof(to));
+}
+
+static int
+do_listen(char **arg)
+{
+	struct sockaddr_un at;
+	int fd = unix_socket(arg[0], &at);
+
+	if (bind(fd, (const struct sockaddr *)&at, sizeof(at)) != 0 ||
+	    listen(fd, 100) != 0)
+		return -1;
+	(void)pause();
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int args;
@@ -188,7 +225,8 @@ static const struct {
 	{ "ptrace", 1, do_ptrace }, { "memory", 1, do_memory },
 	{ "signal", 1, do_signal }, { "tiocsti", 0, do_tiocsti },
 	{ "detach", 1, do_detach }, { "clone", 2, do_clone },
-	{ "writable", 1, do_writable },
+	{ "writable", 1, do_writable }, { "connect", 1, do_connect },
+	{ "listen", 1, do_listen },
 };
 
 int

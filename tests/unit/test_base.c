@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
@@ -154,6 +156,66 @@ secret_read_returns_every_byte(void **state)
 	assert_memory_equal(s.p, "a\0b\n", 4);
 	ck_secret_wipe(&s);
 	assert_int_equal(close(fds[0]), 0);
+}
+
+/* A writer that says nothing, and a reader that takes nothing. */
+static void
+secret_descriptors_that_stall_are_left_in_time(void **state)
+{
+	struct ck_secret s = CK_SECRET_INIT, big = CK_SECRET_INIT;
+	struct ck_fail f = CK_FAIL_INIT;
+	uint64_t begun;
+	int fds[2];
+
+	(void)state;
+	ck_secret_stall(50);
+	assert_int_equal(pipe(fds), 0);
+	begun = ck_clock_mono_ms();
+	assert_int_equal(ck_secret_read_fd(fds[0], 4, &s, &f), CK_BUSY);
+	assert_null(s.p);
+	assert_non_null(strstr(f.why, "gave nothing"));
+	assert_int_equal(write(fds[1], "123", 3), 3);
+	assert_int_equal(ck_secret_read_fd(fds[0], 4, &s, &f), CK_BUSY);
+	assert_null(s.p);
+	assert_int_equal(ck_secret_alloc(256 * 1024, &big), CK_OK);
+	assert_int_equal(ck_secret_write_fd(fds[1], &big, &f), CK_BUSY);
+	assert_non_null(strstr(f.why, "took nothing"));
+	assert_in_range(ck_clock_mono_ms() - begun, 150, 5000);
+	ck_secret_wipe(&big);
+	assert_int_equal(close(fds[1]), 0);
+	assert_int_equal(close(fds[0]), 0);
+	ck_secret_stall(CK_SECRET_STALL_MS);
+}
+
+/* Whoever goes on, however slowly, is waited for. */
+static void
+secret_descriptors_that_are_slow_are_waited_for(void **state)
+{
+	struct timespec pause = { 0, 60000000 };
+	struct ck_secret s = CK_SECRET_INIT;
+	int fds[2];
+	pid_t pid;
+
+	(void)state;
+	ck_secret_stall(1000);
+	assert_int_equal(pipe(fds), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		for (int i = 0; i < 4; i++) {
+			(void)nanosleep(&pause, NULL);
+			(void)!write(fds[1], "x", 1);
+		}
+		_exit(0);
+	}
+	assert_int_equal(close(fds[1]), 0);
+	assert_int_equal(ck_secret_read_fd(fds[0], 8, &s, NULL), CK_OK);
+	assert_int_equal(s.n, 4);
+	assert_memory_equal(s.p, "xxxx", 4);
+	ck_secret_wipe(&s);
+	assert_int_equal(close(fds[0]), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	ck_secret_stall(CK_SECRET_STALL_MS);
 }
 
 /* The sanitizer would see arithmetic on NULL. */
@@ -434,6 +496,10 @@ main(void)
 		cmocka_unit_test_setup_teardown(
 		    locked_directory_has_no_file_that_could_be_removed, setup,
 		    teardown),
+		cmocka_unit_test(
+		    secret_descriptors_that_stall_are_left_in_time),
+		cmocka_unit_test(
+		    secret_descriptors_that_are_slow_are_waited_for),
 		cmocka_unit_test(iso_dates_stay_inside_four_digit_years),
 	};
 
