@@ -112,6 +112,8 @@ for at in 1 2; do
 	broker_with '{"key":"foreign"}'
 	cat "$BROKER" >"$T_TMP/foreign"
 	gate 21
+	run_ck doctor
+	expect_out_has '1. clankie-keys restore last'
 	run_ck restore last --dry-run
 	expect_status 22
 	expect 'a plan takes nothing back' [ "$(member unfinished)" = restore ]
@@ -132,8 +134,39 @@ for at in 1 2; do
 	still_given
 done
 
-t_case 'another value, after the records have named the broker'
+t_case 'it hides nothing about another credential'
 i_back
+cat "$BROKER" >"$T_TMP/broker.moved"
+stop renameat 1
+gate 0
+t_bearer_json "$T_TMP/other"
+c_broker_text "$T_TMP/other" | sed 's/"last": .*/"last": {}/' |
+    t_write "$BROKER"
+sed '/"last": /d; s/^\(  .*"https.*9".*\),$/\1/' "$BROKER" >"$T_TMP/text"
+t_write "$BROKER" <"$T_TMP/text"
+run_ck check --startup
+expect_status 21
+expect_err_has second-bearer-file
+broker_with none
+gate 0
+run_ck restore operator
+expect_status 16
+run_ck restore last
+expect_status 0
+
+t_case 'nor that it was not moved'
+c_home
+c_broker
+run_ck migrate last --service other --account last
+expect_status 0
+stop renameat 1
+run_ck check --startup
+expect_status 21
+expect_err_has not-migrated
+
+t_case 'another value, after the records have named the broker'
+c_two_in_file
+cat "$BROKER" >"$T_TMP/broker.moved"
 stop renameat 3
 broker_with '{"key":"foreign"}'
 gate 21
@@ -182,6 +215,8 @@ stop renameat 3
 in_login last >"$T_TMP/got"
 expect_same "$T_TMP/got" "$T_TMP/right"
 gate 21
+run_ck doctor
+expect_out_has '1. clankie-keys restore last --login-password-fd 3'
 beside
 run_ck restore last
 expect_status 22

@@ -1,5 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# traced: no
+#
 # Whatever a value looks like: it is refused while everything is as it was, or
 # there is a way back that gives it to the same reader again.
 . "$(dirname "$0")/../lib/tap.sh"
