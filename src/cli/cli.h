@@ -80,6 +80,16 @@ CK_MUST_USE ck_err doctor_rebuild(struct cli *cli, bool confirm,
     bool accept_earlier);
 CK_MUST_USE ck_err doctor_uninstall(struct cli *cli, bool confirm);
 
+/* The parts of cmd_rules that answer without a profile: the rules one by one,
+ * and the one that decides an operation (by name) on a path as typed. */
+struct ck_place;
+struct ck_rules_set;
+CK_MUST_USE ck_err rules_json(struct cli *cli, const struct ck_place *place,
+    const struct ck_rules_set *set);
+CK_MUST_USE ck_err rules_explain(struct cli *cli,
+    const struct ck_place *place, const struct ck_rules_set *set,
+    const char *typed, const char *name);
+
 /* The changing half of cmd_keychain; sub is the word behind "keychain". */
 ck_err cmd_keychain_edit(struct cli *cli, const char *sub, int argc,
     char **argv);

@@ -151,27 +151,69 @@ say_written(struct cli *cli, const struct ck_place *place)
 	return r;
 }
 
+/* What was asked for: a text in a format, or why one thing is decided. */
+struct asked {
+	const char *format;
+	const char *path, *op;       /* NULL, unless it is to be explained */
+	bool write;
+};
+
 static ck_err
 show(struct cli *cli, const struct ck_place *place, const struct ck_view *v,
-    const struct opt_list *said, const char *format, bool written)
+    const struct opt_list *said, const struct asked *asked)
 {
 	struct shown *s = calloc(1, sizeof(*s));
-	bool mounts = strcmp(format, "mounts") == 0;
+	bool mounts = strcmp(asked->format, "mounts") == 0;
 	ck_err r;
 
 	if (s == NULL)
 		return ck_fail_set(&cli->fail, CK_NOMEM, NULL, "no memory");
-	if ((r = chosen_set(cli, place, v, said, &s->set)) == CK_OK)
+	if ((r = chosen_set(cli, place, v, said, &s->set)) == CK_OK &&
+	    (asked->path != NULL || strcmp(asked->format, "json") == 0)) {
+		r = asked->path == NULL ? rules_json(cli, place, &s->set) :
+		    rules_explain(cli, place, &s->set, asked->path,
+		    asked->op);
+		free(s);
+		return r;
+	}
+	if (r == CK_OK)
 		r = mounts ? show_mounts(cli, place, s) :
 		    ck_rules_seatbelt(place, &s->set, true, &s->text,
 		    &cli->fail);
 	if (r == CK_OK)
-		r = put(cli, s, format, mounts ? place->mounts : place->rules,
-		    written);
+		r = put(cli, s, asked->format,
+		    mounts ? place->mounts : place->rules, asked->write);
 	ck_buf_free(&s->text);
 	ck_buf_free(&s->gaps);
 	free(s);
 	return r;
+}
+
+/* Does what was asked for make sense together? */
+static ck_err
+judge_asked(struct cli *cli, const char *const *words, size_t n,
+    const struct opt_list *said, struct asked *asked)
+{
+	if (n > 0 && (n != 2 || strcmp(words[0], "explain") != 0))
+		return ck_fail_set(&cli->fail, CK_USAGE, words[0],
+		    "is nothing to do with rules: explain and a path is");
+	asked->path = n == 2 ? words[1] : NULL;
+	if ((asked->path != NULL) != (asked->op != NULL))
+		return ck_fail_set(&cli->fail, CK_USAGE, "--op",
+		    "goes with explain and a path, which needs it");
+	if (strcmp(asked->format, "seatbelt") != 0 &&
+	    strcmp(asked->format, "mounts") != 0 &&
+	    strcmp(asked->format, "json") != 0)
+		return ck_fail_set(&cli->fail, CK_UNSUPPORTED, asked->format,
+		    "is not a format of this version; seatbelt, mounts and "
+		    "json are");
+	if (asked->write && (said->n > 0 || asked->path != NULL))
+		return ck_fail_set(&cli->fail, CK_USAGE, NULL,
+		    "explain and --checkout only show; what is written comes "
+		    "from the records");
+	return !asked->write ? CK_OK :
+	    ck_preflight_worker(cli->say.worker_marked, "write the rules",
+	    &cli->fail);
 }
 
 ck_err
@@ -180,33 +222,24 @@ cmd_rules(struct cli *cli, int argc, char **argv)
 	struct opt_list said = { { NULL }, 0 };
 	struct ck_view v = CK_VIEW_INIT;
 	struct ck_secret password = CK_SECRET_INIT;
-	const char *format = "seatbelt";
+	struct asked asked = { "seatbelt", NULL, NULL, false };
+	const char *words[2];
 	struct ck_place place;
 	int password_fd = -1;
-	bool write = false;
 	size_t n = 0;
 	const struct opt opts[] = {
-		{ "--format", OPT_TEXT, &format },
-		{ "--write", OPT_FLAG, &write },
+		{ "--format", OPT_TEXT, &asked.format },
+		{ "--op", OPT_TEXT, &asked.op },
+		{ "--write", OPT_FLAG, &asked.write },
 		{ "--checkout", OPT_LIST, &said },
 		{ "--login-password-fd", OPT_FD, &password_fd },
 	};
 	ck_err r;
 
 	r = cli_options(cli, argc, argv, opts, sizeof(opts) / sizeof(opts[0]),
-	    NULL, 0, &n);
-	if (r != CK_OK)
-		return r;
-	if (strcmp(format, "seatbelt") != 0 && strcmp(format, "mounts") != 0)
-		return ck_fail_set(&cli->fail, CK_UNSUPPORTED, format,
-		    "is not a format of this version; seatbelt and mounts "
-		    "are");
-	if (write && said.n > 0)
-		return ck_fail_set(&cli->fail, CK_USAGE, NULL,
-		    "--checkout shows rules; what is written comes from the "
-		    "records");
-	if (write && (r = ck_preflight_worker(cli->say.worker_marked,
-	    "write the rules", &cli->fail)) != CK_OK)
+	    words, 2, &n);
+	if (r != CK_OK ||
+	    (r = judge_asked(cli, words, n, &said, &asked)) != CK_OK)
 		return r;
 	if ((r = cli_password(cli, password_fd, &password)) != CK_OK)
 		return r;
@@ -215,12 +248,12 @@ cmd_rules(struct cli *cli, int argc, char **argv)
 	if ((r = ck_place_resolve(&cli->say, &place, &cli->fail)) != CK_OK ||
 	    (r = ck_view_open(&place, CK_REC_READ, &v, &cli->fail)) != CK_OK)
 		goto out;
-	if (write && (r = write_rules(cli, &place, &v)) != CK_OK)
+	if (asked.write && (r = write_rules(cli, &place, &v)) != CK_OK)
 		goto out;
-	if (write && !cli->json)
+	if (asked.write && !cli->json)
 		r = say_written(cli, &place);
 	else
-		r = show(cli, &place, &v, &said, format, write);
+		r = show(cli, &place, &v, &said, &asked);
 out:
 	ck_secret_wipe(&password);
 	ck_view_close(&v);

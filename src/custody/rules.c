@@ -255,26 +255,43 @@ show_custody(const struct ck_place *p, struct ck_protect *protect, size_t *n)
 	}
 }
 
-ck_err
-ck_rules_seatbelt(const struct ck_place *p, const struct ck_rules_set *set,
-    bool prove, struct ck_buf *out, struct ck_fail *fail)
+static ck_err
+make_policy(const struct ck_place *p, const struct ck_rules_set *set,
+    bool prove, struct ck_policy **ret, struct ck_fail *fail)
 {
 	/* The profile is read by macOS, whose volumes fold case and show the
 	 * data volume under a second name. */
 	const struct ck_worker_options options = { p->home, true, true };
 	struct ck_protect *protect = protect_of(set);
-	struct ck_policy *policy = NULL;
 	ck_err r;
 
 	if (protect == NULL)
 		return ck_fail_set(fail, CK_NOMEM, NULL, "no memory");
-	r = ck_policy_worker(protect, set->n, &options, &policy, fail);
-	if (r == CK_OK && prove)
-		r = ck_policy_covers(policy, protect, set->n, &options, fail);
-	if (r == CK_OK)
+	r = ck_policy_worker(protect, set->n, &options, ret, fail);
+	if (r == CK_OK && prove && (r = ck_policy_covers(*ret, protect,
+	    set->n, &options, fail)) != CK_OK)
+		ck_policy_free(ret);
+	free(protect);
+	return r;
+}
+
+ck_err
+ck_rules_policy(const struct ck_place *p, const struct ck_rules_set *set,
+    struct ck_policy **ret, struct ck_fail *fail)
+{
+	return make_policy(p, set, true, ret, fail);
+}
+
+ck_err
+ck_rules_seatbelt(const struct ck_place *p, const struct ck_rules_set *set,
+    bool prove, struct ck_buf *out, struct ck_fail *fail)
+{
+	struct ck_policy *policy = NULL;
+	ck_err r;
+
+	if ((r = make_policy(p, set, prove, &policy, fail)) == CK_OK)
 		r = ck_seatbelt_render(policy, out, fail);
 	ck_policy_free(&policy);
-	free(protect);
 	return r;
 }
 

@@ -47,6 +47,12 @@ CK_MUST_USE ck_err ck_rules_seatbelt(const struct ck_place *p,
     const struct ck_rules_set *set, bool prove, struct ck_buf *out,
     struct ck_fail *fail);
 
+/* The worker policy of the set, with the spellings of macOS, covered by proof
+ * (CK_NOENFORCE).  The caller frees it. */
+CK_MUST_USE ck_err ck_rules_policy(const struct ck_place *p,
+    const struct ck_rules_set *set, struct ck_policy **ret,
+    struct ck_fail *fail);
+
 /* The same set as the mount plan of a Linux worker; prove as above. */
 CK_MUST_USE ck_err ck_rules_mounts(const struct ck_place *p,
     const struct ck_rules_set *set, bool prove, struct ck_mounts *ret,

@@ -111,6 +111,44 @@ refuses 2 'list, add and a path' add
 refuses 2 'list, add and a path' nonsense "$T_HOME/notes"
 refuses 2 'goes with add' remove "$T_HOME/notes" --write-only
 
+t_case 'the rule that decides'
+explains() { # decision, operation, path, word of the rule
+	run "$CK" rules explain "$3" --op "$2"
+	expect_status 0
+	expect_out_has "$1 "
+	expect_out_has "rule         $1"
+	expect_out_has "$4"
+	run "$CK" rules explain "$3" --op "$2" --json
+	expect_json decision "$1"
+	expect_json operation "$2"
+	expect_json rule.effect "$1"
+}
+snapshot "$T_HOME"
+explains deny file-read-data "$DEDICATED" '(custody directory)'
+explains allow file-read-metadata "$DEDICATED" everything
+explains deny file-read-data "$BROKER" '(file broker)'
+explains deny file-write-data "$CLANKIE/settings.json" '(settings)'
+explains allow file-read-data "$CLANKIE/settings.json" everything
+explains deny file-write-unlink "$T_HOME/.config" 'exactly'
+explains deny file-read-data "$T_HOME/plain" '(added by the owner)'
+explains allow file-write-data "$T_HOME/none/yet" everything
+for words in "explain $T_HOME/plain" "explain --op file-read-data" \
+    "--op file-read-data" "explain $T_HOME/plain --op nonsense" \
+    "explain $T_HOME/plain --op fork" "nonsense $T_HOME/plain" \
+    "explain $T_HOME/plain --op file-read-data --write"; do
+	# shellcheck disable=SC2086  # words
+	run "$CK" rules $words
+	expect_status 2
+	expect_out_empty
+done
+run "$CK" rules --format json
+expect_json format json
+expect_json rules.0.filter none
+expect_json rules.0.effect allow
+expect_out_has "\"path\":\"$KEYS\""
+expect_out_has '"part":"ancestor"'
+expect_unchanged 'asking changes nothing'
+
 t_case 'edited records are not sealed again'
 k_copy
 if t_find_tool sqlite3; then
