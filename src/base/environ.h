@@ -12,6 +12,7 @@
 
 struct ck_environ_process {
 	pid_t pid;
+	pid_t parent;             /* 0 when the system does not tell */
 	int64_t started;          /* seconds since 1970 by the clock of now;
 	                           * 0 when the system does not tell */
 };
@@ -28,6 +29,10 @@ typedef void (*ck_environ_cb)(void *arg,
  */
 CK_MUST_USE ck_err ck_environ_scan(const char *name, const char *unless,
     ck_environ_cb cb, void *arg, size_t *ret_unseen, struct ck_fail *fail);
+
+/* The process sees the file system through the same mounts as this one, so no
+ * boundary of mounts is around it.  False also when that cannot be seen. */
+bool ck_environ_same_mounts(pid_t pid);
 
 /* The process was started with exactly this variable, NAME=VALUE.  False also
  * when that cannot be seen. */

@@ -23,3 +23,10 @@ ck_environ_has(pid_t pid, const char *variable)
 	(void)variable;
 	return false;
 }
+
+bool
+ck_environ_same_mounts(pid_t pid)
+{
+	(void)pid;
+	return false;
+}

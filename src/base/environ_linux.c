@@ -87,39 +87,61 @@ is_ours(int procfd, const char *entry)
 	    st.st_uid == geteuid();
 }
 
-/*
- * When a process began.  /proc/PID/stat has it as its 22nd word, in clock
- * ticks after the system's start (proc(5)); the second word is the program's
- * name in parentheses and may hold anything.
- */
-static int64_t
-start_of(int procfd, const char *pid)
+/* Words of /proc/PID/stat (proc(5)), counted from 1. */
+enum { STAT_PARENT = 4, STAT_STARTED = 22 };
+
+/* The second word is the program's name in parentheses and may hold anything;
+ * NULL: there is no such word. */
+static const char *
+stat_word(const char *text, int word)
 {
-	char path[64], text[1024], *p;
+	const char *p = strrchr(text, ')');
+
+	for (int at = 3; p != NULL && at <= word; at++)
+		p = strchr(p + 1, ' ');
+	return p;
+}
+
+/* From clock ticks after the system's start. */
+static int64_t
+start_of(const char *ticks_text)
+{
 	struct timespec boot, wall;
 	unsigned long long ticks;
 	long hz = sysconf(_SC_CLK_TCK);
-	ssize_t n = -1;
-	int fd;
 
-	(void)snprintf(path, sizeof(path), "%.20s/stat", pid);
-	fd = openat(procfd, path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0)
-		n = read(fd, text, sizeof(text) - 1);
-	ck_io_close(&fd);
-	if (n <= 0 || hz <= 0)
-		return 0;
-	text[n] = '\0';
-	p = strrchr(text, ')');
-	for (int word = 3; p != NULL && word <= 22; word++)
-		p = strchr(p + 1, ' ');
-	if (p == NULL || (ticks = strtoull(p, NULL, 10)) == 0)
+	if (ticks_text == NULL || hz <= 0 ||
+	    (ticks = strtoull(ticks_text, NULL, 10)) == 0)
 		return 0;
 	if (clock_gettime(CLOCK_BOOTTIME, &boot) != 0 ||
 	    clock_gettime(CLOCK_REALTIME, &wall) != 0)
 		return 0;
 	return wall.tv_sec - boot.tv_sec +
 	    (int64_t)(ticks / (unsigned long long)hz);
+}
+
+static void
+describe(int procfd, const char *pid, struct ck_environ_process *ret)
+{
+	char path[64], text[1024];
+	const char *parent;
+	ssize_t n = -1;
+	int fd;
+
+	ret->pid = (pid_t)strtol(pid, NULL, 10);
+	ret->parent = 0;
+	ret->started = 0;
+	(void)snprintf(path, sizeof(path), "%.20s/stat", pid);
+	fd = openat(procfd, path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		n = read(fd, text, sizeof(text) - 1);
+	ck_io_close(&fd);
+	if (n <= 0)
+		return;
+	text[n] = '\0';
+	if ((parent = stat_word(text, STAT_PARENT)) != NULL)
+		ret->parent = (pid_t)strtol(parent, NULL, 10);
+	ret->started = start_of(stat_word(text, STAT_STARTED));
 }
 
 ck_err
@@ -147,9 +169,7 @@ ck_environ_scan(const char *name, const char *unless, ck_environ_cb cb,
 			if (unless != NULL && has(dirfd(proc), entry->d_name,
 			    unless, &piece, &seen))
 				continue;
-			process.pid = (pid_t)strtol(entry->d_name, NULL, 10);
-			process.started = start_of(dirfd(proc),
-			    entry->d_name);
+			describe(dirfd(proc), entry->d_name, &process);
 			cb(arg, &process);
 		} else if (!seen) {
 			unseen++;
@@ -178,4 +198,16 @@ ck_environ_has(pid_t pid, const char *variable)
 	ck_io_close(&proc);
 	ck_secret_wipe(&piece);
 	return found;
+}
+
+bool
+ck_environ_same_mounts(pid_t pid)
+{
+	char path[40];
+	struct stat theirs, ours;
+
+	(void)snprintf(path, sizeof(path), "/proc/%ld/ns/mnt", (long)pid);
+	return stat(path, &theirs) == 0 &&
+	    stat("/proc/self/ns/mnt", &ours) == 0 &&
+	    theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino;
 }

@@ -236,6 +236,8 @@ option(struct reading *r)
 		}
 		value = r->argv[r->at++];
 	}
+	if (value == NULL)
+		value = "";
 	if (o->means == MEANS_CONFIG)
 		config(r, value);
 	else if (o->means == MEANS_PROFILE)

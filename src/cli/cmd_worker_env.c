@@ -41,8 +41,12 @@ as_text(struct ck_buf *b, struct ck_span name, const char *value,
 	ck_buf_text(b, value == NULL ? "keep   " : some ? "set    " :
 	    "empty  ");
 	cli_show_bytes(b, name);
-	ck_buf_format(b, "%s%s  (%s)\n", some ? "=" : "", some ? value : "",
-	    why);
+	if (some) {
+		ck_buf_text(b, "=");
+		cli_show_bytes(b, (struct ck_span){ (const uint8_t *)value,
+		    strlen(value) });
+	}
+	ck_buf_format(b, "  (%s)\n", why);
 }
 
 /* The shell that reads it must find the same bytes. */

@@ -34,8 +34,8 @@ struct install {
 	bool other_shell;            /* ... or another shell */
 };
 
-/* A worker of this home that began before the directory was there can change
- * it still. */
+/* A worker of this home that began before directory and configuration were
+ * there can change them still. */
 struct running {
 	const char *home;            /* HOME=... */
 	long pid;
@@ -53,12 +53,15 @@ is_running(void *arg, const struct ck_environ_process *process)
 static ck_err
 nobody_before(struct install *in)
 {
-	char home[CK_PATH_MAX];
+	char config[CK_PATH_MAX], home[CK_PATH_MAX];
 	struct running running = { home, 0 };
 	size_t unseen = 0;
 	ck_err r;
 
-	if (access(in->links.dir, F_OK) == 0)
+	if ((r = ck_path_join(in->place.config, "herdr/config.toml", config,
+	    &in->cli->fail)) != CK_OK)
+		return r;
+	if (access(in->links.dir, F_OK) == 0 && access(config, F_OK) == 0)
 		return CK_OK;
 	if ((r = ck_path_format(home, &in->cli->fail, "HOME=%s",
 	    in->place.home)) != CK_OK)
@@ -295,6 +298,22 @@ report(struct install *in, bool removed)
 	return r;
 }
 
+/* A pane's environment is not asked where the custody is. */
+static ck_err
+usual_place(const struct install *in)
+{
+	char usual[CK_PATH_MAX];
+	ck_err r;
+
+	r = ck_path_join(in->place.home, ".clankie-keys", usual,
+	    &in->cli->fail);
+	if (r != CK_OK || strcmp(in->place.dir, usual) == 0)
+		return r;
+	return ck_fail_set(&in->cli->fail, CK_REFUSED, in->place.dir,
+	    "is not where the links look for the custody, which is %.400s "
+	    "only", usual);
+}
+
 /* Records that are there, read anew under the lock, and that fit their
  * seal. */
 static ck_err
@@ -304,6 +323,7 @@ begin(struct install *in)
 	ck_err r;
 
 	if ((r = ck_place_resolve(&in->cli->say, &in->place, fail)) != CK_OK ||
+	    (r = usual_place(in)) != CK_OK ||
 	    (r = ck_links_dir(&in->place, in->links.dir, fail)) != CK_OK ||
 	    (r = ck_view_open(&in->place, CK_REC_WRITE, &in->v,
 	    fail)) != CK_OK)

@@ -45,7 +45,7 @@ outcome(const struct ck_launch_facts *f, struct ck_fail *why)
 {
 	enum ck_launch_how how = CK_LAUNCH_OFF;
 
-	if (ck_launch_decide(f, &how, why) != CK_OK)
+	if (ck_launch_decide(f, NULL, &how, why) != CK_OK)
 		return "refused";
 	return how == CK_LAUNCH_CONFINED ? "confined" :
 	    how == CK_LAUNCH_ENVELOPE ? "envelope" : "unconfined";

@@ -32,6 +32,7 @@ static const struct {
 	{ "precedence verify", PASSWORD },
 	{ "rules --write", PASSWORD },
 	{ "worker install-shell", PASSWORD },
+	{ "worker sandbox", PASSWORD },
 	{ "status", NAMED },
 	{ "precedence list", 0 },
 };

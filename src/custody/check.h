@@ -75,6 +75,13 @@ enum ck_finding_code {
 	CK_F_RULES_DIFFER,
 	CK_F_SANDBOX_OFF,
 	CK_F_SANDBOX_UNKNOWN,
+	CK_F_SANDBOX_CHANGED,         /* it was on */
+	CK_F_PLAN_STALE,              /* no worker would be started */
+	CK_F_UNCONFINED,              /* a worker outside of any boundary */
+	CK_F_PANE,                    /* ... or the owner's own */
+	CK_F_SERVER_WIDE,             /* every pane is a worker */
+	CK_F_RESTORES,                /* ... panes without their wrapper */
+	CK_F_NO_WRAPPER,              /* panes of hires have none */
 	CK_F_WRAPPER,                 /* links or entry are not as installed */
 	CK_F_REPAIR_FAILED,
 	CK_F_NOT_CHECKED,             /* needs a password, or is hidden */

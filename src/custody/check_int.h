@@ -15,6 +15,7 @@ struct ck_check {
 	bool viewed;                  /* v could be read */
 	bool in_charge;               /* the dedicated keychain decides */
 	bool file_there;              /* its file has its name */
+	bool sandbox_on;              /* workers are to be confined */
 };
 
 /* Each topic adds its findings and fails on nothing. */
@@ -34,6 +35,9 @@ void ck_check_others(struct ck_check *c, const struct ck_secret *password,
 void ck_check_stores(struct ck_check *c);
 /* Rules on disk and the sandbox that uses them. */
 void ck_check_rules(struct ck_check *c);
+/* With the sandbox on: workers and panes outside of a boundary, and what Herdr
+ * is told that would make such. */
+void ck_check_workers(struct ck_check *c);
 
 /* What lies in the custody and is none of ours. */
 void ck_check_strangers(struct ck_check *c);

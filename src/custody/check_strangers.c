@@ -22,6 +22,15 @@
 /* As many are named; the others are counted. */
 #define NAMED_MAX 8
 
+/* What the records and rules have beside them while they are written. */
+static const char rec_journal[] = CK_REC_FILE "-journal";
+static const char rec_new[] = CK_REC_NEW;
+static const char new_journal[] = CK_REC_NEW "-journal";
+static const char rec_temp[] = CK_REC_FILE CK_IO_TEMP;
+static const char rules_temp[] = CK_RULES_FILE CK_IO_TEMP;
+static const char mounts_temp[] = CK_MOUNTS_FILE CK_IO_TEMP;
+static const char rec_kept[] = CK_REBUILD_KEPT;
+
 /* A directory of ours and the names that belong there. */
 struct house {
 	const char *dir;
@@ -136,13 +145,12 @@ ck_check_strangers(struct ck_check *c)
 {
 	static const char *const no_prefix[] = { NULL };
 	static const char *const dir_names[] = { CK_OPERATOR_DIR, CK_REC_FILE,
-	    CK_REC_FILE "-journal", CK_RULES_FILE, CK_MOUNTS_FILE, NULL };
-	static const char *const dir_forms[] = { CK_REC_NEW,
-	    CK_REC_NEW "-journal", CK_REC_FILE CK_IO_TEMP,
-	    CK_RULES_FILE CK_IO_TEMP, CK_MOUNTS_FILE CK_IO_TEMP, NULL };
+	    rec_journal, CK_RULES_FILE, CK_MOUNTS_FILE, NULL };
+	static const char *const dir_forms[] = { rec_new, new_journal,
+	    rec_temp, rules_temp, mounts_temp, NULL };
 	static const char *const prefixes[] = { CK_SCRATCH_PREFIX,
 	    CK_RESTORED_PREFIX, CK_LOST_PREFIX, CK_REBUILD_PREFIX,
-	    CK_REBUILD_KEPT, NULL };
+	    rec_kept, NULL };
 	static const char *const key_forms[] = {
 	    CK_KEYCHAIN_FILE CK_IO_TEMP_APPLE, NULL };
 	char lock[KC_LOCK_NAME_SIZE];

@@ -280,6 +280,21 @@ static const struct row {
 	    "cp -p %S %S.new && jq '.fleet.workerSandbox = true' %S >%S.new "
 	    "&& mv %S.new %S", NULL }, sandbox },
 	[CK_F_SANDBOX_UNKNOWN] = { AT_SANDBOX, { NULL, NULL }, readable },
+	[CK_F_SANDBOX_CHANGED] = { AT_SANDBOX, { NULL,
+	    "if it was you: " KEYS "worker sandbox follow%w; else find out "
+	    "who turned it off, and turn it on again" }, NULL },
+	[CK_F_PLAN_STALE] = { AT_REPAIR, { KEYS "rules --write%w",
+	    "look first at the directory that was replaced" }, NULL },
+	[CK_F_UNCONFINED] = { AT_ENVIRONMENT, { "kill %N",
+	    "save its work first, and start it again as a worker; then "
+	    "clankie-keys rotate, for it may have read the bearer" }, NULL },
+	[CK_F_PANE] = { AT_LAST, { NULL, NULL }, NULL },
+	[CK_F_SERVER_WIDE] = { AT_LAST, { NULL,
+	    "take default_shell away there, and start a server for hires "
+	    "with the wrapper as its SHELL" }, NULL },
+	[CK_F_RESTORES] = { AT_LAST, { NULL, NULL }, NULL },
+	[CK_F_NO_WRAPPER] = { AT_SANDBOX, { KEYS "worker install-shell%w",
+	    "it says how the server for hires gets it" }, NULL },
 	[CK_F_WRAPPER] = { AT_SANDBOX, { KEYS "worker install-shell%w",
 	    "if a file there is not ours, look what it is and move it away "
 	    "first" }, NULL },

@@ -96,6 +96,7 @@ compare_values(struct run *run, const struct ck_anchor *anchor,
     struct ck_fail *fail)
 {
 	const struct ck_rec_credential *row[CK_REBUILD_ROWS_MAX];
+	const size_t one = sizeof(row) / CK_REBUILD_ROWS_MAX;
 	struct ck_rebuild *out = run->out;
 	char print[CK_ANCHOR_PRINT_SIZE];
 	ck_err r;
@@ -104,7 +105,7 @@ compare_values(struct run *run, const struct ck_anchor *anchor,
 		return CK_OK;
 	for (size_t i = 0; i < out->n; i++)
 		row[i] = &out->row[i].c;
-	qsort(row, out->n, sizeof(row[0]), by_name);
+	qsort(row, out->n, one, by_name);
 	if ((r = ck_anchor_print_rows(row, out->n, print, fail)) == CK_OK)
 		out->earlier = strcmp(print, anchor->print) != 0;
 	return r;

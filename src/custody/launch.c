@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "custody/advice.h"
+
 ck_err
 ck_word_parse(const char *text, enum ck_word *ret, struct ck_fail *fail)
 {
@@ -41,14 +43,15 @@ nested(struct ck_fail *fail, bool worker)
 
 /* Following settings.json; *ret_on. */
 static ck_err
-follow(const struct ck_launch_facts *f, bool *ret_on, struct ck_fail *fail)
+follow(const struct ck_launch_facts *f, const struct ck_place *p,
+    bool *ret_on, struct ck_fail *fail)
 {
 	if (!f->readable) {
 		(void)ck_fail_set(fail, CK_REFUSED, NULL,
 		    "whether workers are confined (fleet.workerSandbox) cannot "
 		    "be read");
-		ck_fail_next(fail, "mend settings.json, or say it: "
-		    "clankie-keys worker sandbox on");
+		ck_advise(fail, p, "mend settings.json, or say it: "
+		    "{worker sandbox on}");
 		return CK_REFUSED;
 	}
 	*ret_on = f->setting == CK_SANDBOX_ON;
@@ -57,14 +60,14 @@ follow(const struct ck_launch_facts *f, bool *ret_on, struct ck_fail *fail)
 	(void)ck_fail_set(fail, CK_DECIDE, NULL,
 	    "fleet.workerSandbox was on and is not any more, which a worker "
 	    "may have done");
-	ck_fail_next(fail, "if it was you: clankie-keys worker sandbox "
-	    "follow; else turn it on again");
+	ck_advise(fail, p, "if it was you: {worker sandbox follow}; else turn "
+	    "it on again");
 	return CK_DECIDE;
 }
 
 ck_err
-ck_launch_decide(const struct ck_launch_facts *f, enum ck_launch_how *ret,
-    struct ck_fail *fail)
+ck_launch_decide(const struct ck_launch_facts *f, const struct ck_place *p,
+    enum ck_launch_how *ret, struct ck_fail *fail)
 {
 	bool on = f->word == CK_WORD_ON;
 	ck_err r;
@@ -79,7 +82,8 @@ ck_launch_decide(const struct ck_launch_facts *f, enum ck_launch_how *ret,
 	case CK_INSIDE_NOTHING:
 		break;
 	}
-	if (f->word == CK_WORD_FOLLOW && (r = follow(f, &on, fail)) != CK_OK)
+	if (f->word == CK_WORD_FOLLOW && (r = follow(f, p, &on,
+	    fail)) != CK_OK)
 		return r;
 	if (!on) {
 		*ret = CK_LAUNCH_OFF;
@@ -89,7 +93,7 @@ ck_launch_decide(const struct ck_launch_facts *f, enum ck_launch_how *ret,
 		(void)ck_fail_set(fail, CK_NOSTORE, NULL,
 		    "there are no records that say what to keep workers "
 		    "from");
-		ck_fail_next(fail, "clankie-keys migrate");
+		ck_advise(fail, p, "{migrate}");
 		return CK_NOSTORE;
 	}
 	if (!f->possible)

@@ -53,13 +53,14 @@ enum ck_launch_how {
 };
 
 /*
- * Decide, from nothing but these facts.  CK_NESTED: inside a boundary
+ * Decide, from nothing but these facts; p (may be NULL) completes the next
+ * step of a refusal.  CK_NESTED: inside a boundary
  * already; CK_DECIDE: the switch was on, is not any more, and the owner has
  * said nothing; CK_REFUSED: it cannot be read; CK_NOSTORE, CK_NOENFORCE: on,
  * and nothing says what to keep from workers, or nothing could.
  */
 CK_MUST_USE ck_err ck_launch_decide(const struct ck_launch_facts *facts,
-    enum ck_launch_how *ret, struct ck_fail *fail);
+    const struct ck_place *p, enum ck_launch_how *ret, struct ck_fail *fail);
 
 /* A look at all of it.  With a custody, v is open inside a transaction in
  * which the records fit their seal: what they say is the owner's. */

@@ -179,7 +179,7 @@ ck_launch_settle(const struct ck_place *p, const struct ck_launch *l,
 	enum ck_launch_how how = CK_LAUNCH_OFF;
 	ck_err r;
 
-	if ((r = ck_launch_decide(&l->facts, &how, fail)) != CK_OK) {
+	if ((r = ck_launch_decide(&l->facts, p, &how, fail)) != CK_OK) {
 		/* The file's own reason says more. */
 		if (r == CK_REFUSED && fail != NULL)
 			*fail = l->setting_fail;

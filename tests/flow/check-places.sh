@@ -170,11 +170,15 @@ for kind in FIFO directory link hard-link; do
 	expect_status 0
 	expect_same "$T_TMP/target" /dev/null
 done
+k_back 'FIFOs with names of ours'
 for name in worker.sb.tmp-0123abcd scratch-00112233445566778899aabbccddeeff \
     restored-00112233445566778899aabbccddeeff; do
-	k_back "a FIFO called $name"
 	mkfifo -m 0600 "$KEYS/$name"
-	k_finds 0 foreign-file
+done
+k_finds 0 foreign-file
+k_check
+for name in worker.sb.tmp scratch restored; do
+	expect_out_has "$KEYS/$name-"
 done
 k_back 'the journal of the records is a FIFO'
 mkfifo -m 0600 "$KEYS/custody.db-journal"

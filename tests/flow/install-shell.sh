@@ -51,6 +51,15 @@ kill "$worker"
 wait "$worker" 2>/dev/null
 expect_unchanged 'not while a worker runs that could change it'
 
+t_case 'another custody'
+run env CLANKIE_KEYS_HOME="$T_TMP/custody" "$CK" worker install-shell
+refute 'a second one' test "$status" -eq 0
+(umask 077 && mkdir -p "$T_TMP/h2")
+run env HOME="$T_TMP/h2" "$CK" --home "$T_TMP/h2/keys" worker install-shell
+expect_status 19
+expect_err_has 'where the links look'
+expect_unchanged
+
 t_case foreign
 for kind in file link dir fifo; do
 	mkdir -p "$LINKS"
@@ -170,6 +179,20 @@ expect_status 0
 expect_out_has 'shell:  /bin/sh'
 run "$CK" worker install-shell
 expect_out_has 'shell:  /bin/sh'
+
+t_case 'a configuration that a worker could make'
+mv "$T_HOME/.config/herdr/config.toml" "$T_TMP/config.toml"
+env CLANKIE_WORKER_PANE=1 sleep 20 &
+worker=$!
+sleep 0.1
+run "$CK" worker install-shell
+expect_status 16
+expect_err_has "process $worker"
+kill "$worker"
+wait "$worker" 2>/dev/null
+run "$CK" worker install-shell
+expect_status 0
+expect 'is made again' test -e "$T_HOME/.config/herdr/config.toml"
 
 t_case 'the recorded entry and no other'
 echo '{"fleet":{"workerSandbox":true}}' >"$CLANKIE/settings.json"

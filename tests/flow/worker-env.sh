@@ -63,6 +63,9 @@ expect_json variables.1.value ''
 expect_unchanged
 t_no_secret
 
+run "$CK" worker env --marker "M=$(printf '\033[2J')"
+refute 'a value is shown as it can be' grep -q "$(printf '\033')" "$T_OUT"
+
 t_case 'for a shell'
 run sh -c 'CLANKIE_NEW_SECRET=x; export CLANKIE_NEW_SECRET
     eval "$("$1" worker env --format sh)" && env' sh "$CK"

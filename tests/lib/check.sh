@@ -20,10 +20,12 @@
 #
 # What k_expect leaves out is always there, and has checks of its own:
 # principals that go past the records, other secrets of the broker, what other
-# processes hide or hold, and, in a copy, that the keychain is another file.
+# processes hide or hold, and, in a copy, that keychain and directories are
+# others.
 
 K_ALWAYS='principal-not-honouring remaining-secrets not-checked
-    service-environment worker-before-migration dedicated-replaced'
+    service-environment worker-before-migration worker-unconfined
+    pane-unconfined dedicated-replaced plan-stale'
 K_PW=/dev/null
 
 k_custody() {

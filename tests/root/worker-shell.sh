@@ -21,6 +21,7 @@ chown 0:0 "$T_TMP/bin/"*
 CK=$T_TMP/bin/clankie-keys
 c_home
 c_broker
+echo '{"fleet":{"workerSandbox":true}}' >"$CLANKIE/settings.json"
 chown -R $USER_ID:$USER_ID "$T_HOME"
 LINKS=$T_HOME/.local/libexec/clankie-keys
 

@@ -71,7 +71,7 @@ is_as_promised(const struct ck_launch_facts *f)
 	const struct outcome want = promised(f);
 	struct ck_fail fail = CK_FAIL_INIT;
 	enum ck_launch_how how = CK_LAUNCH_ENVELOPE;
-	ck_err r = ck_launch_decide(f, &how, &fail);
+	ck_err r = ck_launch_decide(f, NULL, &how, &fail);
 
 	if (r != want.r || (r == CK_OK && how != want.how))
 		fail_msg("inside %d word %d seen %d readable %d setting %d "
@@ -104,7 +104,7 @@ is_never_silently_off(const struct ck_launch_facts *f)
 {
 	enum ck_launch_how how = CK_LAUNCH_CONFINED;
 
-	if (ck_launch_decide(f, &how, NULL) != CK_OK ||
+	if (ck_launch_decide(f, NULL, &how, NULL) != CK_OK ||
 	    how != CK_LAUNCH_OFF)
 		return;
 	assert_int_equal(f->inside, CK_INSIDE_NOTHING);
