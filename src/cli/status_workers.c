@@ -24,10 +24,11 @@ static const char *const no_path[] = {
 static const char *
 next_text(const struct ck_buf *b, const char *at)
 {
-	const char *end = (const char *)b->p + b->n;
+	const char *end;
 
 	if (b->n == 0)
 		return NULL;
+	end = (const char *)b->p + b->n;
 	at = at == NULL ? (const char *)b->p : at + strlen(at) + 1;
 	return at < end ? at : NULL;
 }

@@ -116,6 +116,12 @@ launch
 is_confined
 expect_unchanged 'what is known is not recorded again'
 
+run sh -c 'trap "" CHLD; exec "$1" worker exec -- sh -c "$2"' sh "$CK" "$FINDS"
+is_confined
+run bash -c '"$1" worker exec --status-fd 5 --login-password-fd 6 -- /no/such 5>"$2" 6<<<x' sh "$CK" "$T_TMP/st"
+expect_status 127
+expect 'it is reported' test "$(cat "$T_TMP/st")" = '127 not-found'
+
 t_case 'the environment turns nothing off'
 mkdir -p "$T_TMP/config/clankie"
 echo '{}' >"$T_TMP/config/clankie/settings.json"
@@ -160,6 +166,8 @@ launch
 expect_status 22
 expect_out_empty
 expect_err_has 'worker sandbox follow'
+run bash -c '"$1" worker exec --status-fd 5 -- true 5>"$2"' sh "$CK" "$T_TMP/st"
+expect 'the refusal is reported' test "$(cat "$T_TMP/st")" = '22 decide'
 turn
 launch
 expect_status 22
