@@ -27,8 +27,14 @@ c_broker
 run "$CK" migrate
 expect_status 0
 chown -R 65534 "$KEYS"
-for t_verb in migrate get status; do
+for t_verb in migrate get; do
 	run "$CK" "$t_verb"
 	expect_status 19
 	expect_err_has 'is owned by'
 done
+# What can be known is said, and why the rest cannot.
+run "$CK" status
+expect_status 0
+expect_out_has 'refused: is owned by'
+run "$CK" status --json
+expect_json ok false

@@ -188,7 +188,7 @@ unix_socket(const char *path, struct sockaddr_un *ret)
 	ret->sun_family = AF_UNIX;
 	if (strlen(path) >= sizeof(ret->sun_path))
 		errx(2, "%s: too long", path);
-	(void)strcpy(ret->sun_path, path);
+	memcpy(ret->sun_path, path, strlen(path) + 1);
 	return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 }
 

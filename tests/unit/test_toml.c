@@ -108,10 +108,10 @@ limits_are_said(void **state)
 	is_none("a.b.c.d.e.f.g.h.i.j.k = 1", CK_UNSUPPORTED);
 	is_none("a = [[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]", CK_UNSUPPORTED);
 	memset(text + 5, 'x', CK_TOML_TEXT - 1);
-	strcpy(text + 5 + CK_TOML_TEXT - 1, "\"\n");
+	memcpy(text + 5 + CK_TOML_TEXT - 1, "\"\n", 3);
 	assert_int_equal(ck_toml_read(text, strlen(text), note, &s), CK_OK);
 	memset(text + 5, 'x', CK_TOML_TEXT);
-	strcpy(text + 5 + CK_TOML_TEXT, "\"\n");
+	memcpy(text + 5 + CK_TOML_TEXT, "\"\n", 3);
 	is_none(text, CK_UNSUPPORTED);
 	assert_int_equal(ck_toml_read("a\0= 1", 5, note, &s), CK_DAMAGED);
 	assert_int_equal(ck_toml_read(NULL, 0, note, &s), CK_OK);
