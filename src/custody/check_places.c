@@ -215,7 +215,7 @@ leftovers(struct ck_check *c)
 static void
 noted_broker(struct ck_check *c)
 {
-	char path[CK_PATH_MAX], broker[CK_PATH_MAX];
+	char path[CK_PATH_MAX], broker[CK_PATH_MAX] = "";
 	struct ck_fail fail = CK_FAIL_INIT;
 	ck_err r;
 

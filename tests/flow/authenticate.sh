@@ -196,7 +196,7 @@ take_away
 # The records name the broker, and the keychain is not gone yet.
 # shellcheck disable=SC2016  # the commands are evaluated later
 overtaken() {
-	strace -f -qq -o "$T_TMP/null" \
+	strace -f -qq -o "$T_TMP/overtaken.trace" \
 	    -e inject=renameat2:signal=KILL:when=1 "$CK" restore \
 	    >"$T_TMP/null" 2>&1
 	run "$CK" status --json

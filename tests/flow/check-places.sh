@@ -244,6 +244,8 @@ if [ -r /proc/self/environ ] && [ -z "$CK_TRACED" ]; then
 	c_broker
 	worker
 	old=$pid
+	# Dates of processes and events are whole seconds.
+	sleep 2
 	run "$CK" migrate
 	run "$CK" check
 	expect_status 0
@@ -251,7 +253,6 @@ if [ -r /proc/self/environ ] && [ -z "$CK_TRACED" ]; then
 	expect_out_has "process $old: is a worker"
 	exec 9>&-
 	wait "$old"
-	# Dates of processes and events are whole seconds.
 	sleep 2
 	worker
 	run "$CK" check
