@@ -200,30 +200,34 @@ ck_anchor_write(const struct ck_place *p, struct ck_records *rec,
 	return ck_unlock_place_anchor(p, password, &a, fail);
 }
 
-ck_err
-ck_anchor_note(const struct ck_place *p, const struct ck_secret *password,
-    const char *operation, struct ck_fail *fail)
+/* The anchor that is there with another nonce; lifted: of no keychain. */
+static ck_err
+renote(const struct ck_place *p, const struct ck_secret *password,
+    const char *operation, bool lifted, struct ck_fail *fail)
 {
 	struct ck_anchor a;
 	ck_err r;
 
 	if ((r = ck_unlock_place_read(p, NULL, &a, fail)) != CK_OK)
 		return r;
+	if (lifted) {
+		memset(a.signature, 0, sizeof(a.signature));
+		memset(a.print, 0, sizeof(a.print));
+	}
 	(void)snprintf(a.operation, sizeof(a.operation), "%s", operation);
 	return ck_unlock_place_anchor(p, password, &a, fail);
+}
+
+ck_err
+ck_anchor_note(const struct ck_place *p, const struct ck_secret *password,
+    const char *operation, struct ck_fail *fail)
+{
+	return renote(p, password, operation, false, fail);
 }
 
 ck_err
 ck_anchor_lift(const struct ck_place *p, const struct ck_secret *password,
     const char *operation, struct ck_fail *fail)
 {
-	struct ck_anchor a;
-	ck_err r;
-
-	if ((r = ck_unlock_place_read(p, NULL, &a, fail)) != CK_OK)
-		return r;
-	memset(a.signature, 0, sizeof(a.signature));
-	memset(a.print, 0, sizeof(a.print));
-	(void)snprintf(a.operation, sizeof(a.operation), "%s", operation);
-	return ck_unlock_place_anchor(p, password, &a, fail);
+	return renote(p, password, operation, true, fail);
 }

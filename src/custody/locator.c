@@ -33,30 +33,6 @@ ck_locator_path(const struct ck_place *p, char ret[CK_PATH_MAX],
 	return ck_path_join(dir, CK_LOCATOR_FILE, ret, fail);
 }
 
-/* A string member that is an absolute path. */
-static ck_err
-take_path(const struct ck_json_object *o, const char *key,
-    char ret[CK_PATH_MAX])
-{
-	const struct ck_json_member *m = ck_json_member(o, key);
-	struct ck_secret s = CK_SECRET_INIT;
-	ck_err r;
-
-	if (m == NULL)
-		return CK_DAMAGED;
-	if ((r = ck_json_decode(m->value, &s)) != CK_OK)
-		return r;
-	if (s.n == 0 || s.n >= CK_PATH_MAX || s.p[0] != '/' ||
-	    memchr(s.p, 0, s.n) != NULL) {
-		r = CK_DAMAGED;
-	} else {
-		memcpy(ret, s.p, s.n);
-		ret[s.n] = '\0';
-	}
-	ck_secret_wipe(&s);
-	return r;
-}
-
 static ck_err
 take_all(const struct ck_json_object *o, struct locator *ret)
 {
@@ -67,8 +43,8 @@ take_all(const struct ck_json_object *o, struct locator *ret)
 		return CK_DAMAGED;
 	if (!ck_span_equal(m->value, CK_SPAN_TEXT("1")))
 		return CK_UNSUPPORTED;
-	if ((r = take_path(o, "keychain", ret->keychain)) != CK_OK ||
-	    (r = take_path(o, "broker", ret->broker)) != CK_OK)
+	if ((r = ck_json_path(o, "keychain", ret->keychain)) != CK_OK ||
+	    (r = ck_json_path(o, "broker", ret->broker)) != CK_OK)
 		return r;
 	return o->n == 3 ? CK_OK : CK_UNSUPPORTED;
 }

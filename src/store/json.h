@@ -14,6 +14,7 @@
 
 #include "base/bytes.h"
 #include "base/err.h"
+#include "base/path.h"
 #include "base/secret.h"
 
 /* Nesting that is read: settings and credentials stay below 10. */
@@ -70,6 +71,11 @@ CK_MUST_USE bool ck_json_key_is(struct ck_span raw, const char *text);
  */
 CK_MUST_USE ck_err ck_json_decode(struct ck_span value,
     struct ck_secret *ret);
+
+/* The member's value, a string that is an absolute path without a zero byte.
+ * CK_DAMAGED when it is none of that, or missing; CK_NOMEM. */
+CK_MUST_USE ck_err ck_json_path(const struct ck_json_object *o,
+    const char *key, char ret[CK_PATH_MAX]);
 
 /* The JSON string, quotes included, for UTF-8 text.  CK_DAMAGED when the text
  * is not UTF-8. */

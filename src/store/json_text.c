@@ -259,3 +259,26 @@ ck_json_encode(struct ck_span text, struct ck_secret *ret)
 	ck_secret_move(ret, &out);
 	return CK_OK;
 }
+
+ck_err
+ck_json_path(const struct ck_json_object *o, const char *key,
+    char ret[CK_PATH_MAX])
+{
+	const struct ck_json_member *m = ck_json_member(o, key);
+	struct ck_secret s = CK_SECRET_INIT;
+	ck_err r;
+
+	if (m == NULL)
+		return CK_DAMAGED;
+	if ((r = ck_json_decode(m->value, &s)) != CK_OK)
+		return r;
+	if (s.n == 0 || s.n >= CK_PATH_MAX || s.p[0] != '/' ||
+	    memchr(s.p, 0, s.n) != NULL) {
+		r = CK_DAMAGED;
+	} else {
+		memcpy(ret, s.p, s.n);
+		ret[s.n] = '\0';
+	}
+	ck_secret_wipe(&s);
+	return r;
+}

@@ -205,29 +205,6 @@ out:
 	return r;
 }
 
-/* A string member that is an absolute path. */
-static ck_err
-take_path(const struct ck_json_object *o, char ret[CK_PATH_MAX])
-{
-	const struct ck_json_member *m = ck_json_member(o, "keychain");
-	struct ck_secret s = CK_SECRET_INIT;
-	ck_err r;
-
-	if (m == NULL)
-		return CK_DAMAGED;
-	if ((r = ck_json_decode(m->value, &s)) != CK_OK)
-		return r;
-	if (s.n == 0 || s.n >= CK_PATH_MAX || s.p[0] != '/' ||
-	    memchr(s.p, 0, s.n) != NULL) {
-		r = CK_DAMAGED;
-	} else {
-		memcpy(ret, s.p, s.n);
-		ret[s.n] = '\0';
-	}
-	ck_secret_wipe(&s);
-	return r;
-}
-
 static ck_err
 take_password(const struct ck_json_object *o, struct ck_secret *ret)
 {
@@ -310,7 +287,7 @@ take_pending(const struct ck_json_object *o, struct ck_unlock *u)
 		return CK_OK;
 	if ((r = ck_json_scan(m->value, NULL, &p, NULL)) != CK_OK)
 		return r;
-	r = take_path(&p, u->pending_keychain);
+	r = ck_json_path(&p, "keychain", u->pending_keychain);
 	if (r == CK_OK)
 		r = take_password(&p, &u->pending_password);
 	if (r == CK_OK && p.n != 2)
@@ -330,7 +307,7 @@ take_all(const struct ck_json_object *o, struct ck_unlock *u)
 		return r;
 	if (version != 1)
 		return CK_UNSUPPORTED;
-	if ((r = take_path(o, u->keychain)) != CK_OK)
+	if ((r = ck_json_path(o, "keychain", u->keychain)) != CK_OK)
 		return r;
 	if ((r = take_password(o, &u->password)) != CK_OK)
 		return r;
