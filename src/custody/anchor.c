@@ -200,7 +200,8 @@ ck_anchor_write(const struct ck_place *p, struct ck_records *rec,
 	return ck_unlock_place_anchor(p, password, &a, fail);
 }
 
-/* The anchor that is there with another nonce; lifted: of no keychain. */
+/* The anchor that is there with another nonce; lifted: of no keychain, though
+ * of the same values. */
 static ck_err
 renote(const struct ck_place *p, const struct ck_secret *password,
     const char *operation, bool lifted, struct ck_fail *fail)
@@ -210,10 +211,8 @@ renote(const struct ck_place *p, const struct ck_secret *password,
 
 	if ((r = ck_unlock_place_read(p, NULL, &a, fail)) != CK_OK)
 		return r;
-	if (lifted) {
+	if (lifted)
 		memset(a.signature, 0, sizeof(a.signature));
-		memset(a.print, 0, sizeof(a.print));
-	}
 	(void)snprintf(a.operation, sizeof(a.operation), "%s", operation);
 	return ck_unlock_place_anchor(p, password, &a, fail);
 }

@@ -88,8 +88,11 @@ by_name(const void *a, const void *b)
 }
 
 /*
- * Are they the values that were noted?  The anchor of an operation that was
- * not finished does not say, and needs not: its keychain is of this day.
+ * Are they the values that were noted?  Those that an unfinished operation
+ * brought in are not, yet: whoever lost the records in the middle of it is
+ * asked, since the same is seen when an older keychain was put there then.
+ * Before the first values are noted no older keychain is opened by the
+ * password beside it.
  */
 static ck_err
 compare_values(struct run *run, const struct ck_anchor *anchor,
@@ -101,7 +104,7 @@ compare_values(struct run *run, const struct ck_anchor *anchor,
 	char print[CK_ANCHOR_PRINT_SIZE];
 	ck_err r;
 
-	if (anchor->operation[0] != '\0')
+	if (anchor->print[0] == '\0')
 		return CK_OK;
 	for (size_t i = 0; i < out->n; i++)
 		row[i] = &out->row[i].c;

@@ -22,7 +22,7 @@ struct ck_anchor {
 	 * has, or when it is about to go. */
 	char signature[33];
 	/* What the records say that the keychain holds, in hex: see
-	 * ck_anchor_print(). "" is an anchor of a keychain not in place. */
+	 * ck_anchor_print().  "" until a keychain was in place. */
 	char print[65];
 	/* The nonce of the operation that may have changed records, keychain
 	 * and anchor on one side only; "" when they have to fit. */

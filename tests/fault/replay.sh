@@ -85,6 +85,34 @@ replay() {
 	done
 }
 
+# The keychain of two rotations ago, while a third one is under way and the
+# records are gone.
+t_case 'an older keychain in the middle of a rotation'
+WHO=operator
+s_ready rotate file
+: >"$T_NOTE"
+"$CK" get >"$T_TMP/then"
+cat "$DEDICATED" >"$T_TMP/older"
+"$CK" rotate >"$T_TMP/null"
+"$CK" get >"$T_TMP/right"
+i_keep
+calls=$(i_points "$CK" rotate | grep -c '^fsync ')
+n=0 noted=0
+while [ "$n" -lt "$calls" ]; do
+	n=$((n + 1))
+	i_back
+	i_inject "fsync:signal=KILL:when=$n" "$CK" rotate
+	grep -q '"operation"' "$UNLOCK" && noted=$((noted + 1))
+	cat "$T_TMP/older" >"$DEDICATED"
+	rm -f "$KEYS/custody.db" "$KEYS/custody.db-journal"
+	"$CK" doctor --rebuild --confirm >"$T_TMP/null" 2>&1
+	judge "doctor --rebuild at fsync $n"
+done
+cp "$T_NOTE" "$T_TMP/wrong"
+expect "an operation was noted at some ($noted)" test "$noted" -gt 0
+expect 'the older value is never given' test ! -s "$T_TMP/wrong"
+sed 's/^/# /' "$T_TMP/wrong"
+
 for verb in rotate rotate_keychain migrate_second restore_second reset; do
 	WHO=operator
 	case $verb in *_second) WHO=second ;; esac
