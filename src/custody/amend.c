@@ -284,6 +284,7 @@ carry_out(struct run *run, struct ck_fail *fail)
 static ck_err
 amend(struct run *run, struct ck_fail *fail)
 {
+	struct ck_fail why = CK_FAIL_INIT;
 	const char *differs = NULL;
 	ck_err r;
 
@@ -298,6 +299,14 @@ amend(struct run *run, struct ck_fail *fail)
 		return r;
 	if (run->how->dry_run)
 		return CK_OK;
+	/* "Already" is not said of rows that somebody else wrote, as far as
+	 * that can be seen. */
+	if (is_so(run) && ck_seal_records(run->p, run->v.rec,
+	    &why) == CK_DAMAGED) {
+		if (fail != NULL)
+			*fail = why;
+		return CK_DAMAGED;
+	}
 	/* The rules of a run that was killed behind its transaction. */
 	if (is_so(run) && ((r = ck_rules_match(run->p, run->v.dirfd,
 	    run->v.rec, &differs, fail)) != CK_OK || differs == NULL))

@@ -115,12 +115,47 @@ slack_of(const struct ck_rec_journal *j, struct slack *ret)
 			*ret = table[i].slack;
 }
 
+ck_err
+ck_anchor_note_of(const char *operation, const char *credential,
+    const char *nonce, char ret[CK_ANCHOR_NOTE_SIZE], struct ck_fail *fail)
+{
+	uint8_t digest[(CK_ANCHOR_PRINT_SIZE - 1) / 2];
+	char hex[CK_ANCHOR_PRINT_SIZE], text[256];
+	int n;
+
+	n = snprintf(text, sizeof(text), "%s\n%s\n%s", operation, credential,
+	    nonce);
+	if (n < 0 || (size_t)n >= sizeof(text) || EVP_Digest(text, (size_t)n,
+	    digest, NULL, EVP_sha256(), NULL) != 1)
+		return ck_fail_set(fail, CK_INTERNAL, NULL,
+		    "no digest can be made");
+	ck_hex_encode(digest, sizeof(digest), hex);
+	memcpy(ret, hex, CK_ANCHOR_NOTE_SIZE - 1);
+	ret[CK_ANCHOR_NOTE_SIZE - 1] = '\0';
+	return CK_OK;
+}
+
 bool
 ck_anchor_is_noted(const struct ck_anchor *anchor,
     const struct ck_rec_journal *j)
 {
+	char note[CK_ANCHOR_NOTE_SIZE];
+
 	return anchor->operation[0] != '\0' &&
-	    strcmp(anchor->operation, j->nonce) == 0;
+	    ck_anchor_note_of(j->operation, j->credential, j->nonce, note,
+	    NULL) == CK_OK && strcmp(anchor->operation, note) == 0;
+}
+
+/* NULL: none is under way any more. */
+static ck_err
+set_note(const struct ck_place *p, const char *operation, const char *nonce,
+    struct ck_anchor *a, struct ck_fail *fail)
+{
+	if (operation != NULL)
+		return ck_anchor_note_of(operation, p->credential, nonce,
+		    a->operation, fail);
+	a->operation[0] = '\0';
+	return CK_OK;
 }
 
 static ck_err
@@ -181,7 +216,7 @@ ck_anchor_writable(const struct ck_place *p, struct ck_fail *fail)
 ck_err
 ck_anchor_write(const struct ck_place *p, struct ck_records *rec,
     const struct ck_secret *password, uint64_t more, const char *operation,
-    struct ck_fail *fail)
+    const char *nonce, struct ck_fail *fail)
 {
 	const struct ck_login login = { p->keychain, NULL, CK_WAIT_MS };
 	struct ck_anchor a = CK_ANCHOR_INIT;
@@ -194,39 +229,39 @@ ck_anchor_write(const struct ck_place *p, struct ck_records *rec,
 		return r;
 	a.generation += more;
 	memcpy(a.signature, st.signature, sizeof(a.signature));
-	if (operation != NULL)
-		(void)snprintf(a.operation, sizeof(a.operation), "%s",
-		    operation);
+	if ((r = set_note(p, operation, nonce, &a, fail)) != CK_OK)
+		return r;
 	return ck_unlock_place_anchor(p, password, &a, fail);
 }
 
-/* The anchor that is there with another nonce; lifted: of no keychain, though
+/* The anchor that is there with another note; lifted: of no keychain, though
  * of the same values. */
 static ck_err
 renote(const struct ck_place *p, const struct ck_secret *password,
-    const char *operation, bool lifted, struct ck_fail *fail)
+    const char *operation, const char *nonce, bool lifted,
+    struct ck_fail *fail)
 {
 	struct ck_anchor a;
 	ck_err r;
 
-	if ((r = ck_unlock_place_read(p, NULL, &a, fail)) != CK_OK)
+	if ((r = ck_unlock_place_read(p, NULL, &a, fail)) != CK_OK ||
+	    (r = set_note(p, operation, nonce, &a, fail)) != CK_OK)
 		return r;
 	if (lifted)
 		memset(a.signature, 0, sizeof(a.signature));
-	(void)snprintf(a.operation, sizeof(a.operation), "%s", operation);
 	return ck_unlock_place_anchor(p, password, &a, fail);
 }
 
 ck_err
 ck_anchor_note(const struct ck_place *p, const struct ck_secret *password,
-    const char *operation, struct ck_fail *fail)
+    const char *operation, const char *nonce, struct ck_fail *fail)
 {
-	return renote(p, password, operation, false, fail);
+	return renote(p, password, operation, nonce, false, fail);
 }
 
 ck_err
 ck_anchor_lift(const struct ck_place *p, const struct ck_secret *password,
-    const char *operation, struct ck_fail *fail)
+    const char *operation, const char *nonce, struct ck_fail *fail)
 {
-	return renote(p, password, operation, true, fail);
+	return renote(p, password, operation, nonce, true, fail);
 }

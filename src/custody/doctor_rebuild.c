@@ -172,6 +172,9 @@ derive_rows(struct run *run, struct ck_fail *fail)
 			    "has more than %d credentials",
 			    CK_REBUILD_ROWS_MAX);
 		out->row[out->n].c = *was;
+		/* A row that somebody wrote must not end the counting. */
+		if (was->generation > GENERATION_MAX)
+			out->row[out->n].c.generation = 0;
 		set_broker(run, &out->row[out->n++]);
 	}
 	return CK_OK;

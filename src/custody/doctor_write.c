@@ -315,7 +315,7 @@ follow_up(const struct write *w, struct ck_fail *fail)
 
 	if ((r = ck_records_open(w->dirfd, w->p->dir, CK_REC_READ, &rec,
 	    fail)) == CK_OK &&
-	    (r = ck_anchor_write(w->p, rec, w->password, 0, NULL,
+	    (r = ck_anchor_write(w->p, rec, w->password, 0, NULL, NULL,
 	    fail)) == CK_OK && (r = ck_locator_put(w->p, fail)) == CK_OK)
 		r = ck_rules_write(w->p, w->dirfd, rec, fail);
 	ck_records_close(&rec);

@@ -60,7 +60,8 @@ ck_migrate_join(struct ck_migrate_run *run, struct ck_fail *fail)
 
 	if (run->resumed && (r = ck_dedicated_tidy(p, fail)) != CK_OK)
 		return r;
-	if ((r = ck_anchor_note(p, &run->password, run->nonce,
+	if ((r = ck_anchor_note(p, &run->password,
+	    CK_MIGRATE_OPERATION, run->nonce,
 	    fail)) != CK_OK)
 		return r;
 	r = ck_joined_add(p, &run->password, &run->pf.value, fail);

@@ -84,6 +84,7 @@ ck_migrate_begin(struct ck_migrate_run *run, struct ck_fail *fail)
 ck_err
 ck_migrate_password(struct ck_migrate_run *run, struct ck_fail *fail)
 {
+	char note[CK_ANCHOR_NOTE_SIZE];
 	struct ck_place *p = run->p;
 	ck_err r;
 
@@ -96,8 +97,10 @@ ck_migrate_password(struct ck_migrate_run *run, struct ck_fail *fail)
 			    "no unlock password can be made");
 		run->made_password = true;
 		ck_migrate_note_dirs(run);
-		if ((r = ck_locator_put(p, fail)) == CK_OK)
-			r = ck_unlock_place_put(p, &run->password, run->nonce,
+		if ((r = ck_anchor_note_of(CK_MIGRATE_OPERATION,
+		    p->credential, run->nonce, note, fail)) == CK_OK &&
+		    (r = ck_locator_put(p, fail)) == CK_OK)
+			r = ck_unlock_place_put(p, &run->password, note,
 			    fail);
 	}
 	if (r != CK_OK)
@@ -245,7 +248,8 @@ ck_migrate_install(struct ck_migrate_run *run, struct ck_fail *fail)
 		if ((r = ck_records_commit(rec, fail)) != CK_OK)
 			return r;
 	}
-	return ck_anchor_write(run->p, rec, &run->password, 0, NULL, fail);
+	return ck_anchor_write(run->p, rec, &run->password, 0, NULL, NULL,
+	    fail);
 }
 
 /* The keychain has its name: a step is a change of sealed records. */

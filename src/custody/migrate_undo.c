@@ -117,7 +117,7 @@ ck_migrate_undo(struct ck_migrate_run *run)
 	} else if (run->v.rec != NULL) {
 		/* With the journal open the note does no harm. */
 		if (run->joins && run->password.p != NULL &&
-		    ck_anchor_note(p, &run->password, "", NULL) != CK_OK)
+		    ck_anchor_note(p, &run->password, NULL, NULL, NULL) != CK_OK)
 			return;
 		undo_rows(run);
 	}

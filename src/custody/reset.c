@@ -97,6 +97,22 @@ none_elsewhere(struct ck_reset_run *run, struct ck_fail *fail)
 	return r == CK_OK ? ck_reset_others_lost(run, fail) : r;
 }
 
+/* The row says that the old ones are kept aside, and no keychain is there.  A
+ * password that is not of this reset is kept aside, too: it may open what
+ * somebody took away. */
+static ck_err
+goes_on_without(struct ck_reset_run *run, struct ck_fail *fail)
+{
+	bool foreign = false;
+	ck_err r;
+
+	if ((r = ck_reset_is_foreign(run, &foreign, fail)) != CK_OK)
+		return r;
+	if (foreign)
+		run->v.journal.step = CK_RESET_BEGUN;
+	return none_elsewhere(run, fail);
+}
+
 /* Everything that is asked before a change, and again under the locks. */
 static ck_err
 preflight(struct ck_reset_run *run, struct ck_fail *fail)
@@ -111,7 +127,7 @@ preflight(struct ck_reset_run *run, struct ck_fail *fail)
 	 * tells of is no reason to give up anything. */
 	if (run->resumed && run->v.journal.step >= CK_RESET_ASIDE) {
 		if (!run->v.dedicated)
-			return none_elsewhere(run, fail);
+			return goes_on_without(run, fail);
 		if ((r = ck_reset_is_ours(run, &ours, fail)) != CK_OK || ours)
 			return r;
 	}

@@ -77,6 +77,10 @@ CK_MUST_USE ck_err ck_reset_leave(struct ck_reset_run *run,
 CK_MUST_USE ck_err ck_reset_is_ours(struct ck_reset_run *run, bool *ret,
     struct ck_fail *fail);
 
+/* Is an unlock password there that this reset did not store? */
+CK_MUST_USE ck_err ck_reset_is_foreign(struct ck_reset_run *run, bool *ret,
+    struct ck_fail *fail);
+
 /* Before the new file has its name: everything as it was, if that can be. */
 void ck_reset_undo(struct ck_reset_run *run);
 /* What was lost is back: close the journal if the records then fit the old

@@ -54,15 +54,27 @@ ck_reset_begin(struct ck_reset_run *run, struct ck_fail *fail)
 	return r;
 }
 
+/* Is the password beside this anchor one that this reset stored? */
+static bool
+is_noted(const struct ck_reset_run *run, const struct ck_anchor *anchor)
+{
+	char note[CK_ANCHOR_NOTE_SIZE];
+
+	return ck_anchor_note_of(CK_RESET_OPERATION, run->p->credential,
+	    run->nonce, note, NULL) == CK_OK &&
+	    strcmp(anchor->operation, note) == 0;
+}
+
 /* A new password, unless an interrupted run stored one. */
 static ck_err
 make_password(struct ck_reset_run *run, struct ck_fail *fail)
 {
+	char note[CK_ANCHOR_NOTE_SIZE];
 	struct ck_anchor anchor;
 	ck_err r;
 
 	r = ck_unlock_place_read(run->p, &run->password, &anchor, fail);
-	if (r == CK_OK && strcmp(anchor.operation, run->nonce) != 0) {
+	if (r == CK_OK && !is_noted(run, &anchor)) {
 		(void)ck_fail_set(fail, CK_DECIDE, run->p->broker,
 		    "an unlock password was stored while a reset was under "
 		    "way, and not by it");
@@ -77,7 +89,10 @@ make_password(struct ck_reset_run *run, struct ck_fail *fail)
 		    "no unlock password can be made");
 	if ((r = ck_locator_put(run->p, fail)) != CK_OK)
 		return r;
-	return ck_unlock_place_put(run->p, &run->password, run->nonce, fail);
+	if ((r = ck_anchor_note_of(CK_RESET_OPERATION, run->p->credential,
+	    run->nonce, note, fail)) != CK_OK)
+		return r;
+	return ck_unlock_place_put(run->p, &run->password, note, fail);
 }
 
 /* The complete new keychain, with a bearer that nobody has seen. */
@@ -129,7 +144,21 @@ ck_reset_is_ours(struct ck_reset_run *run, bool *ret, struct ck_fail *fail)
 		return is_sealed(run, ret, fail);
 	r = ck_unlock_place_read(run->p, NULL, &anchor, fail);
 	if (r == CK_OK)
-		*ret = strcmp(anchor.operation, run->nonce) == 0;
+		*ret = is_noted(run, &anchor);
+	return r == CK_NOSTORE ? CK_OK : r;
+}
+
+ck_err
+ck_reset_is_foreign(struct ck_reset_run *run, bool *ret,
+    struct ck_fail *fail)
+{
+	struct ck_anchor anchor;
+	ck_err r;
+
+	*ret = false;
+	r = ck_unlock_place_read(run->p, NULL, &anchor, fail);
+	if (r == CK_OK)
+		*ret = !is_noted(run, &anchor);
 	return r == CK_NOSTORE ? CK_OK : r;
 }
 
@@ -275,7 +304,7 @@ ck_reset_finish(struct ck_reset_run *run, struct ck_fail *fail)
 		return r;
 	if ((r = ck_dedicated_prove(p, p->keychain, &run->password, NULL,
 	    fail)) != CK_OK ||
-	    (r = ck_anchor_write(p, run->v.rec, &run->password, 0, NULL,
+	    (r = ck_anchor_write(p, run->v.rec, &run->password, 0, NULL, NULL,
 	    fail)) != CK_OK ||
 	    (r = ck_rules_write(p, run->v.dirfd, run->v.rec, fail)) != CK_OK ||
 	    (r = ck_records_begin(run->v.rec, fail)) != CK_OK)

@@ -200,11 +200,12 @@ credential_known(const struct ck_view *v, const struct ck_place *p,
 
 	if (v->known || v->rec == NULL || !ck_view_is_dedicated(v))
 		return CK_OK;
-	if (ck_dedicated_look_at(p, NULL, NULL, &o.key, &o.anchor,
-	    NULL) == CK_OK)
+	/* What cannot be looked into may hold it. */
+	if ((r = ck_dedicated_look_at(p, NULL, NULL, &o.key, &o.anchor,
+	    fail)) == CK_OK)
 		r = compare(p, v->rec, &o, &seen, &looked, fail);
 	opened_wipe(&o);
-	if (r == CK_DAMAGED)
+	if (r != CK_OK)
 		return r;
 	return ck_fail_set(fail, CK_USAGE, p->credential,
 	    "is no credential that the records know");

@@ -134,7 +134,8 @@ void
 ck_restore_undo(struct ck_restore_run *run)
 {
 	if (run->v.row.state == CK_STATE_RESTORING && without_copy(run) &&
-	    ck_anchor_note(run->p, &run->password, "", NULL) == CK_OK &&
+	    ck_anchor_note(run->p, &run->password, NULL, NULL,
+	    NULL) == CK_OK &&
 	    transact(run, undo_rows, NULL) == CK_OK)
 		run->v.journal_open = false;
 }
@@ -230,7 +231,8 @@ ck_restore_record(struct ck_restore_run *run, struct ck_fail *fail)
 	const uint64_t generation = run->v.row.generation;
 	ck_err r;
 
-	if ((r = ck_anchor_note(run->p, &run->password, run->nonce,
+	if ((r = ck_anchor_note(run->p, &run->password,
+	    CK_RESTORE_OPERATION, run->nonce,
 	    fail)) != CK_OK)
 		return r;
 	if ((r = transact(run, record_rows, fail)) == CK_OK)
@@ -268,7 +270,8 @@ ck_restore_retire(struct ck_restore_run *run, struct ck_fail *fail)
 	run->shared = r == CK_OK;
 	/* Before the file goes, so that its absence is explained. */
 	if (!run->shared && run->password.p != NULL &&
-	    (r = ck_anchor_lift(run->p, &run->password, run->nonce,
+	    (r = ck_anchor_lift(run->p, &run->password,
+	    CK_RESTORE_OPERATION, run->nonce,
 	    fail)) != CK_OK)
 		return r;
 	r = run->shared ? drop_item(run, fail) : ck_dedicated_retire(run->p,
@@ -368,7 +371,7 @@ ck_restore_finish(struct ck_restore_run *run, struct ck_fail *fail)
 		r = clear_away(run, fail);
 	else if ((r = get_key(run, fail)) == CK_OK)
 		r = ck_anchor_write(run->p, run->v.rec, &run->password, 0,
-		    NULL, fail);
+		    NULL, NULL, fail);
 	if (r != CK_OK || (r = ck_rules_write(run->p, run->v.dirfd,
 	    run->v.rec, fail)) != CK_OK)
 		return r;

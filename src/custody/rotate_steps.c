@@ -102,7 +102,7 @@ end_with(struct ck_rotate_run *run, changes *rows, struct ck_fail *fail)
 {
 	ck_err r;
 
-	if ((r = ck_anchor_write(run->p, run->v.rec, &run->password, 0, NULL,
+	if ((r = ck_anchor_write(run->p, run->v.rec, &run->password, 0, NULL, NULL,
 	    fail)) != CK_OK ||
 	    (r = transact(run, rows, fail)) != CK_OK)
 		return r;
@@ -216,7 +216,7 @@ make_way(void *arg, struct ck_fail *fail)
 	if ((r = is_still_open(run, fail)) != CK_OK)
 		return r;
 	return ck_anchor_write(run->p, run->v.rec, &run->password, 1,
-	    run->nonce, fail);
+	    CK_ROTATE_OPERATION, run->nonce, fail);
 }
 
 /* What cannot be taken back now, or is not known, stays open for the next

@@ -24,8 +24,9 @@ struct ck_anchor {
 	/* What the records say that the keychain holds, in hex: see
 	 * ck_anchor_print().  "" until a keychain was in place. */
 	char print[65];
-	/* The nonce of the operation that may have changed records, keychain
-	 * and anchor on one side only; "" when they have to fit. */
+	/* Of the operation that may have changed records, keychain and anchor
+	 * on one side only, see ck_anchor_note_of(); "" when they have to
+	 * fit. */
 	char operation[33];
 };
 
@@ -42,8 +43,8 @@ CK_MUST_USE ck_err ck_unlock_place_read(const struct ck_place *p,
 /* Is there an unlock password, for whichever keychain?  Needs no password. */
 CK_MUST_USE ck_err ck_unlock_place_exists(const struct ck_place *p,
     bool *ret, struct ck_fail *fail);
-/* Store and read back, with an anchor that has nothing but the nonce of the
- * operation under way.  CK_REFUSED when another one is there. */
+/* Store and read back, with an anchor that has nothing but the note of the
+ * operation under way (ck_anchor_note_of()).  CK_REFUSED when another one is there. */
 CK_MUST_USE ck_err ck_unlock_place_put(const struct ck_place *p,
     const struct ck_secret *password, const char *operation,
     struct ck_fail *fail);

@@ -11,6 +11,7 @@
 . "$(dirname "$0")/../lib/custody.sh"
 . "$(dirname "$0")/../lib/inject.sh"
 . "$(dirname "$0")/../lib/sweep.sh"
+. "$(dirname "$0")/../lib/records.sh"
 
 i_need
 WHO=operator
@@ -112,6 +113,55 @@ cp "$T_NOTE" "$T_TMP/wrong"
 expect "an operation was noted at some ($noted)" test "$noted" -gt 0
 expect 'the older value is never given' test ! -s "$T_TMP/wrong"
 sed 's/^/# /' "$T_TMP/wrong"
+
+# Its nonce is in the records for everybody to read, and to write into a row of
+# another operation, which then would be the one that was noted.
+if t_find_tool sqlite3; then
+	t_case 'a reset with the nonce of a rotation'
+	: >"$T_NOTE"
+	n=0 forged=0
+	while [ "$n" -lt "$calls" ]; do
+		n=$((n + 1))
+		for step in 1 2 3; do
+			i_back
+			i_inject "fsync:signal=KILL:when=$n" "$CK" rotate
+			cat "$T_TMP/older" >"$DEDICATED"
+			r_edit "UPDATE journal SET operation = 'reset --confirm',
+			    step = $step" || continue
+			forged=$((forged + 1))
+			"$CK" reset --confirm >"$T_TMP/null" 2>&1
+			judge "reset at fsync $n, step $step"
+		done
+	done
+	cp "$T_NOTE" "$T_TMP/wrong"
+	expect "rows were forged ($forged)" test "$forged" -gt 4
+	expect 'the older value is never given' test ! -s "$T_TMP/wrong"
+	sed 's/^/# /' "$T_TMP/wrong"
+
+	t_case 'a reset that only a row tells of, with the keychain taken away'
+	nonce=00112233445566778899aabbccddeeff
+	for step in 1 2 3; do
+		i_back
+		cp -a "$KEYS/operator" "$T_TMP/taken"
+		"$T_TOOLS/ck-json" password <"$UNLOCK" >"$T_TMP/password"
+		r_edit "INSERT INTO journal (slot, operation, nonce, step,
+		    from_generation, to_generation, at, credential) VALUES (1,
+		    'reset --confirm', '$nonce', $step, 1, 2,
+		    '2026-01-01T00:00:00Z', 'operator')"
+		expect 'the row was forged' test ! -s "$T_TMP/sql"
+		rm -r "$KEYS/operator"
+		run "$CK" reset --confirm
+		expect_status 0
+		expect 'the password of what was taken is kept' grep -qrF \
+		    "$(cat "$T_TMP/password")" "$T_HOME/.config/clankie-keys"
+		run "$CK" check --startup
+		expect_status 0
+		rm -r "$T_TMP/taken"
+	done
+else
+	t_case 'a reset with the nonce of a rotation'
+	skip 'rows that are forged' 'no sqlite3'
+fi
 
 for verb in rotate rotate_keychain migrate_second restore_second reset; do
 	WHO=operator

@@ -179,3 +179,9 @@ run_ck migrate last --service other --account last
 expect_status 0
 each_value
 expect "everything goes there and back ($taken)" test "$taken" -ge 38
+
+t_case 'a name that the records do not know'
+run "$CK" get nobody
+expect_status 11
+run_ck get nobody
+expect_status 2

@@ -314,6 +314,9 @@ check_anchor(struct fixture *fx, const char *operation, int off,
 	fx->anchor.generation += (uint64_t)(int64_t)off;
 	(void)snprintf(fx->anchor.operation, sizeof(fx->anchor.operation),
 	    "%s", noted);
+	if (strcmp(noted, nonce) == 0)
+		assert_int_equal(ck_anchor_note_of(operation, "", nonce,
+		    fx->anchor.operation, fail), CK_OK);
 	(void)snprintf(fx->anchor.signature, sizeof(fx->anchor.signature),
 	    "%s", signature);
 	r = check(fx, &fx->key);
@@ -362,14 +365,18 @@ an_operation_that_is_not_noted_excuses_nothing(void **state)
 	static const char sig[] = "00112233445566778899aabbccddeeff";
 	static const char *const operations[] = { "migrate", "rotate",
 	    "restore", "reset --confirm", "rotate --keychain" };
-	static const char *const noted[] = { "",
-	    "ffffffffffffffffffffffffffffffff" };
+	/* The last one is of another operation with the same nonce. */
+	char other[CK_ANCHOR_NOTE_SIZE];
+	const char *const noted[] = { "",
+	    "ffffffffffffffffffffffffffffffff", other };
 	struct fixture *fx = *state;
 
+	assert_int_equal(ck_anchor_note_of("doctor", "", nonce, other, NULL),
+	    CK_OK);
 	assert_int_equal(ck_anchor_print(fx->rec, fx->anchor.print, NULL),
 	    CK_OK);
 	for (size_t i = 0; i < 5; i++)
-		for (size_t j = 0; j < 2; j++) {
+		for (size_t j = 0; j < 3; j++) {
 			for (int off = -2; off <= 2; off++)
 				assert_int_equal(check_anchor(fx,
 				    operations[i], off, sig, noted[j]),
@@ -419,7 +426,8 @@ no_seal_is_excused_only_while_no_keychain_was_noted(void **state)
 	fx->anchored = true;
 	memset(&fx->anchor, 0, sizeof(fx->anchor));
 	assert_int_equal(check(fx, &fx->key), CK_DAMAGED);
-	memcpy(fx->anchor.operation, nonce, sizeof(fx->anchor.operation));
+	assert_int_equal(ck_anchor_note_of("migrate", "operator", nonce,
+	    fx->anchor.operation, fail), CK_OK);
 	assert_int_equal(check(fx, &fx->key), CK_OK);
 }
 
