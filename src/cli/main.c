@@ -151,9 +151,11 @@ at_size_limit(int sig)
 static ck_err
 enough_stack(struct cli *cli)
 {
-	struct rlimit stack;
+	struct rlimit stack = { 0, 0 };
 
-	if (getrlimit(RLIMIT_STACK, &stack) != 0 ||
+	/* Nothing runs with none at all: then it was not the kernel that
+	 * answered, but a tracer. */
+	if (getrlimit(RLIMIT_STACK, &stack) != 0 || stack.rlim_cur == 0 ||
 	    stack.rlim_cur == RLIM_INFINITY || stack.rlim_cur >= STACK_BYTES)
 		return CK_OK;
 	(void)ck_fail_set(&cli->fail, CK_NOMEM, NULL,
