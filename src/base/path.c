@@ -59,12 +59,14 @@ ck_path_canonical(const char *path, char ret[CK_PATH_MAX],
 	while ((sys = resolve(head, real)) != 0) {
 		if (sys != ENOENT)
 			return ck_fail_sys(fail, sys, path, "resolve it");
-		/* A dangling link exists; what it will name is not known. */
-		if (lstat(head, &st) == 0 && !S_ISLNK(st.st_mode))
-			continue;   /* somebody made it just now */
-		if (lstat(head, &st) == 0)
+		/* A dangling link exists; what it will name is not known.  One
+		 * look tells: between two a directory may come into being. */
+		if (lstat(head, &st) == 0) {
+			if (!S_ISLNK(st.st_mode))
+				continue;   /* somebody made it just now */
 			return ck_fail_set(fail, CK_REFUSED, head,
 			    "is a symbolic link to something missing");
+		}
 		slash = strrchr(head, '/');
 		if (slash == NULL || parts == PARTS_MAX)
 			return ck_fail_set(fail, CK_REFUSED, path,
