@@ -77,7 +77,7 @@ expect_out_has "{\"kind\":\"agent\",\"path\":\"$SSH_AUTH_SOCK\",\"own\":false,\"
 reaches 1 $CLOSED
 # shellcheck disable=SC2086  # words
 reaches 0 $OPEN
-run "$CK" worker exec -- sh -c 'mv "$1/.config/herdr" "$1/work/h" && "$2" connect "$1/work/h/herdr.sock"' sh "$T_HOME" "$A"
+run "$CK" worker exec -- sh -c 'cd "$1" && mv .config/herdr work/h && "$2" connect work/h/herdr.sock' sh "$T_HOME" "$A"
 refute 'nor under another name' test "$status" -eq 0
 [ ! -e "$T_HOME/work/h" ] || mv "$T_HOME/work/h" "$T_HOME/.config/herdr"
 run "$CK" worker exec -- sh -c 'rm "$1/.config/herdr/herdr.sock"; : >"$2/x"; ls "$2"' sh "$T_HOME" "$TMUX_DIR"
