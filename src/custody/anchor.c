@@ -5,9 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <openssl/evp.h>
-
 #include "base/bytes.h"
+#include "base/hash.h"
 #include "custody/advice.h"
 #include "custody/broker.h"
 #include "custody/seal.h"
@@ -47,8 +46,7 @@ feed(void *arg, const struct ck_rec_credential *row)
 	    row->state != CK_STATE_RESTORING)
 		return CK_OK;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		if (EVP_DigestUpdate(arg, texts[i], strlen(texts[i]) + 1) != 1)
-			return CK_INTERNAL;
+		ck_buf_bytes(arg, texts[i], strlen(texts[i]) + 1);
 	return CK_OK;
 }
 
@@ -57,23 +55,21 @@ static ck_err
 print_of(struct ck_records *rec, const struct ck_rec_credential *const *row,
     size_t n, char ret[CK_ANCHOR_PRINT_SIZE], struct ck_fail *fail)
 {
-	uint8_t digest[(CK_ANCHOR_PRINT_SIZE - 1) / 2];
-	EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+	struct ck_buf text = CK_BUF_INIT;
+	uint8_t digest[CK_SHA256_BYTES];
 	ck_err r = CK_OK;
 
-	if (ctx == NULL || EVP_DigestInit_ex(ctx, EVP_sha256(), NULL) != 1)
-		r = CK_INTERNAL;
-	else if (rec != NULL)
-		r = ck_records_credential_each(rec, feed, ctx, fail);
+	if (rec != NULL)
+		r = ck_records_credential_each(rec, feed, &text, fail);
 	for (size_t i = 0; r == CK_OK && i < n; i++)
-		r = feed(ctx, row[i]);
-	if (r == CK_OK && EVP_DigestFinal_ex(ctx, digest, NULL) != 1)
-		r = CK_INTERNAL;
-	if (r == CK_OK)
+		r = feed(&text, row[i]);
+	if (r == CK_OK && (r = ck_buf_ok(&text)) != CK_OK)
+		(void)ck_fail_set(fail, r, NULL, "no memory for a digest");
+	if (r == CK_OK) {
+		ck_hash(CK_SHA256, ck_buf_view(&text), digest);
 		ck_hex_encode(digest, sizeof(digest), ret);
-	else if (r == CK_INTERNAL)
-		(void)ck_fail_set(fail, r, NULL, "no digest can be made");
-	EVP_MD_CTX_free(ctx);
+	}
+	ck_buf_free(&text);
 	return r;
 }
 
@@ -119,16 +115,16 @@ ck_err
 ck_anchor_note_of(const char *operation, const char *credential,
     const char *nonce, char ret[CK_ANCHOR_NOTE_SIZE], struct ck_fail *fail)
 {
-	uint8_t digest[(CK_ANCHOR_PRINT_SIZE - 1) / 2];
+	uint8_t digest[CK_SHA256_BYTES];
 	char hex[CK_ANCHOR_PRINT_SIZE], text[256];
 	int n;
 
 	n = snprintf(text, sizeof(text), "%s\n%s\n%s", operation, credential,
 	    nonce);
-	if (n < 0 || (size_t)n >= sizeof(text) || EVP_Digest(text, (size_t)n,
-	    digest, NULL, EVP_sha256(), NULL) != 1)
+	if (n < 0 || (size_t)n >= sizeof(text))
 		return ck_fail_set(fail, CK_INTERNAL, NULL,
 		    "no digest can be made");
+	ck_hash(CK_SHA256, CK_SPAN_TEXT(text), digest);
 	ck_hex_encode(digest, sizeof(digest), hex);
 	memcpy(ret, hex, CK_ANCHOR_NOTE_SIZE - 1);
 	ret[CK_ANCHOR_NOTE_SIZE - 1] = '\0';

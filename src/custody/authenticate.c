@@ -7,9 +7,8 @@
 #include <string.h>
 
 #include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
 
+#include "base/hash.h"
 #include "base/io.h"
 #include "custody/resolve.h"
 
@@ -121,13 +120,11 @@ static ck_err
 digest_of(const struct ck_auth *a, const uint8_t *p, size_t n,
     struct ck_secret *ret, struct ck_fail *fail)
 {
-	unsigned int len = 0;
+	ck_err r = ck_hmac(CK_SHA256, (struct ck_span){ a->key.p, a->key.n },
+	    p, n, ret->p);
 
-	if (HMAC(EVP_sha256(), a->key.p, (int)a->key.n, p, n, ret->p,
-	    &len) == NULL || len != CK_AUTH_DIGEST_SIZE)
-		return ck_fail_set(fail, CK_INTERNAL, NULL,
-		    "the digest cannot be computed");
-	return CK_OK;
+	return r == CK_OK ? r : ck_fail_set(fail, r, NULL,
+	    "no secure memory for the digest");
 }
 
 /* What a candidate is compared with. */

@@ -16,7 +16,7 @@ look(struct ck_place *p, const struct ck_check_how *how,
 	const struct ck_view none = CK_VIEW_INIT;
 	struct ck_check c;
 
-	memset(ret, 0, sizeof(*ret));
+	ck_findings_clear(ret);
 	memset(&c, 0, sizeof(c));
 	c.p = p;
 	c.how = how;
@@ -43,7 +43,7 @@ ck_check(struct ck_place *p, const struct ck_check_how *how,
 
 	/* Inside a worker's boundary nothing can be said of what is behind. */
 	if (ck_place_outside(p, &fail) != CK_OK) {
-		memset(ret, 0, sizeof(*ret));
+		ck_findings_clear(ret);
 		ck_finding_fail(ret, CK_F_NOT_JUDGED, CK_NESTED, &fail);
 		return;
 	}

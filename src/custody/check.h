@@ -118,6 +118,8 @@ struct ck_findings {
 	struct ck_finding at[CK_FINDINGS_MAX];
 };
 
+/* None yet.  What was kept stays in memory and counts no more. */
+void ck_findings_clear(struct ck_findings *list);
 /* Append.  next NULL or "": the usual one of the code. */
 void ck_finding_add(struct ck_findings *list, enum ck_finding_code code,
     const char *place, const char *next, const char *fmt, ...)

@@ -177,6 +177,15 @@ grow(struct ck_findings *list, enum ck_finding_code code, const char *place,
 }
 
 void
+ck_findings_clear(struct ck_findings *list)
+{
+	list->n = 0;
+	memset(list->count, 0, sizeof(list->count));
+	list->cut_short = false;
+	list->place = NULL;
+}
+
+void
 ck_finding_add(struct ck_findings *list, enum ck_finding_code code,
     const char *place, const char *next, const char *fmt, ...)
 {

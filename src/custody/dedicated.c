@@ -9,10 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
-
 #include "base/bytes.h"
+#include "base/hash.h"
 #include "base/io.h"
 #include "base/platform.h"
 #include "custody/advice.h"
@@ -356,14 +354,14 @@ ck_err
 ck_dedicated_print(const struct ck_secret *key, const struct ck_secret *value,
     char ret[CK_FINGERPRINT_SIZE], struct ck_fail *fail)
 {
-	unsigned char md[EVP_MAX_MD_SIZE];
-	unsigned int n = 0;
+	uint8_t md[CK_SHA256_BYTES];
+	ck_err r;
 
-	if (HMAC(EVP_sha256(), key->p, (int)key->n, value->p, value->n, md,
-	    &n) == NULL || n != 32)
-		return ck_fail_set(fail, CK_INTERNAL, NULL,
-		    "the fingerprint cannot be computed");
-	ck_hex_encode(md, n, ret);
+	if ((r = ck_hmac(CK_SHA256, (struct ck_span){ key->p, key->n },
+	    value->p, value->n, md)) != CK_OK)
+		return ck_fail_set(fail, r, NULL,
+		    "no secure memory for the fingerprint");
+	ck_hex_encode(md, sizeof(md), ret);
 	return CK_OK;
 }
 

@@ -203,14 +203,14 @@ ck_rules_recorded(const struct ck_place *p, struct ck_records *rec,
 	return ck_records_protected_each(rec, collect, ret, fail);
 }
 
-/* Room for the set and for the names that a mask shows. */
-enum { SHOWN = 5, PROTECT_MAX = CK_RULES_ROWS_MAX + SHOWN };
+enum { SHOWN = 5 };     /* names that a mask shows */
 
-/* The set as the boundary takes it; the caller frees.  NULL: no memory. */
+/* The set as the boundary takes it, with room for the names that a mask
+ * shows; the caller frees.  NULL: no memory. */
 static struct ck_protect *
 protect_of(const struct ck_rules_set *set)
 {
-	struct ck_protect *protect = calloc(PROTECT_MAX, sizeof(*protect));
+	struct ck_protect *protect = calloc(set->n + SHOWN, sizeof(*protect));
 
 	for (size_t i = 0; protect != NULL && i < set->n; i++) {
 		const struct ck_rec_protected *row = &set->row[i];

@@ -4,10 +4,9 @@
 
 #include <string.h>
 
-#include <openssl/core_names.h>
 #include <openssl/crypto.h>
-#include <openssl/evp.h>
 
+#include "base/hash.h"
 #include "custody/advice.h"
 #include "custody/broker.h"
 #include "custody/anchor.h"
@@ -17,7 +16,8 @@
 static ck_err
 feed(void *arg, const void *bytes, size_t n)
 {
-	return EVP_MAC_update(arg, bytes, n) == 1 ? CK_OK : CK_INTERNAL;
+	ck_hmac_add(arg, bytes, n);
+	return CK_OK;
 }
 
 /* HMAC-SHA-256 of the canonical rows under key. */
@@ -25,31 +25,16 @@ static ck_err
 compute(struct ck_records *rec, const struct ck_secret *key,
     uint8_t ret[CK_REC_MAC_SIZE], struct ck_fail *fail)
 {
-	char digest[] = "SHA256";
-	const OSSL_PARAM params[] = {
-		OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST,
-		    digest, 0),
-		OSSL_PARAM_construct_end()
-	};
-	EVP_MAC_CTX *ctx = NULL;
-	EVP_MAC *hmac;
-	size_t n = 0;
-	ck_err r = CK_INTERNAL;
+	struct ck_hmac *h = NULL;
+	ck_err r;
 
-	if ((hmac = EVP_MAC_fetch(NULL, "HMAC", NULL)) == NULL ||
-	    (ctx = EVP_MAC_CTX_new(hmac)) == NULL ||
-	    EVP_MAC_init(ctx, key->p, key->n, params) != 1)
-		goto out;
-	if ((r = ck_records_canonical(rec, feed, ctx, fail)) == CK_OK &&
-	    (EVP_MAC_final(ctx, ret, &n, CK_REC_MAC_SIZE) != 1 ||
-	    n != CK_REC_MAC_SIZE))
-		r = CK_INTERNAL;
-out:
-	if (r == CK_INTERNAL)
-		(void)ck_fail_set(fail, r, NULL,
-		    "the seal cannot be computed");
-	EVP_MAC_CTX_free(ctx);
-	EVP_MAC_free(hmac);
+	if ((r = ck_hmac_new(CK_SHA256, (struct ck_span){ key->p, key->n },
+	    &h)) != CK_OK)
+		return ck_fail_set(fail, r, NULL,
+		    "no secure memory for the seal");
+	if ((r = ck_records_canonical(rec, feed, h, fail)) == CK_OK)
+		ck_hmac_end(h, ret);
+	ck_hmac_free(&h);
 	return r;
 }
 

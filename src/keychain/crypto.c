@@ -1,20 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 3DES-CBC, both HMAC variants, PBKDF2 and SHA-256; see crypto.h. */
+/* 3DES-CBC, both HMAC variants and PBKDF2; see crypto.h. */
+
+/* The functions that need no provider count as the older interface; why not
+ * the newer one: base/hash.h. */
+#define OPENSSL_SUPPRESS_DEPRECATED
 #include "crypto.h"
 
 #include <limits.h>
 #include <string.h>
 
-#include <openssl/core_names.h>
 #include <openssl/crypto.h>
-#include <openssl/evp.h>
+#include <openssl/des.h>
 
+#include "base/hash.h"
 #include "blob.h"
 
-#define SHA1_BYTES 20
 #define SHA1_BLOCK 64
 #define PBKDF2_ROUNDS 1000
 #define SALT_BYTES 20
+
+/* What the three keys become, and the block before. */
+struct schedules {
+	DES_key_schedule key[3];
+	DES_cblock iv;
+};
 
 ck_err
 kc_key_fits(const struct ck_secret *key, size_t n)
@@ -25,45 +34,33 @@ kc_key_fits(const struct ck_secret *key, size_t n)
 }
 
 /*
- * One CBC pass over whole blocks from in to out, which may be the same.
- * OpenSSL's own padding stays off: it would hold back the last block and
- * report bad padding and its own failures alike.
+ * One CBC pass over whole blocks from in to out, which may be the same.  The
+ * parity bits of a key count for nothing, as everywhere since 1977, and a weak
+ * key is the file's: it is not for us to refuse.
  */
 static ck_err
 cbc(int encrypt, const struct ck_secret *key, const uint8_t iv[KC_IV_BYTES],
     const uint8_t *in, size_t n, uint8_t *out)
 {
-	EVP_CIPHER *des = NULL;
-	EVP_CIPHER_CTX *ctx = NULL;
-	int done = 0, last = 0;
+	struct ck_secret room = CK_SECRET_INIT;
+	struct schedules *s;
 	ck_err r;
 
 	if ((r = kc_key_fits(key, KC_3DES_BYTES)) != CK_OK)
-		goto out;
-	if (n > INT_MAX) {
-		r = CK_NOMEM;
-		goto out;
-	}
-	if ((des = EVP_CIPHER_fetch(NULL, "DES-EDE3-CBC", NULL)) == NULL) {
-		r = CK_UNSUPPORTED;
-		goto out;
-	}
-	if ((ctx = EVP_CIPHER_CTX_new()) == NULL) {
-		r = CK_NOMEM;
-		goto out;
-	}
-	r = CK_INTERNAL;
-	if (EVP_CipherInit_ex2(ctx, des, key->p, iv, encrypt, NULL) != 1 ||
-	    EVP_CIPHER_CTX_set_padding(ctx, 0) != 1 ||
-	    EVP_CipherUpdate(ctx, out, &done, in, (int)n) != 1 ||
-	    EVP_CipherFinal_ex(ctx, out + done, &last) != 1)
-		goto out;
-	if ((size_t)done + (size_t)last == n)
-		r = CK_OK;
-out:
-	EVP_CIPHER_CTX_free(ctx);
-	EVP_CIPHER_free(des);
-	return r;
+		return r;
+	if (n > LONG_MAX)
+		return CK_NOMEM;
+	if ((r = ck_secret_alloc(sizeof(*s), &room)) != CK_OK)
+		return r;
+	s = (void *)room.p;
+	for (size_t i = 0; i < 3; i++)
+		DES_set_key_unchecked((const_DES_cblock *)(key->p +
+		    i * KC_BLOCK_BYTES), &s->key[i]);
+	memcpy(s->iv, iv, sizeof(s->iv));
+	DES_ede3_cbc_encrypt(in, out, (long)n, &s->key[0], &s->key[1],
+	    &s->key[2], &s->iv, encrypt);
+	ck_secret_wipe(&room);
+	return CK_OK;
 }
 
 ck_err
@@ -139,49 +136,17 @@ static ck_err
 mac_ordinary(const struct ck_secret *sign, struct ck_span a, struct ck_span b,
     uint8_t ret[KC_MAC_BYTES])
 {
-	char digest[] = "SHA1";
-	OSSL_PARAM params[] = {
-		OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST,
-		    digest, 0),
-		OSSL_PARAM_construct_end()
-	};
-	EVP_MAC *hmac = NULL;
-	EVP_MAC_CTX *ctx = NULL;
-	size_t n = 0;
+	struct ck_hmac *h = NULL;
 	ck_err r;
 
-	if ((hmac = EVP_MAC_fetch(NULL, "HMAC", NULL)) == NULL) {
-		r = CK_UNSUPPORTED;
-		goto out;
-	}
-	if ((ctx = EVP_MAC_CTX_new(hmac)) == NULL) {
-		r = CK_NOMEM;
-		goto out;
-	}
-	r = CK_INTERNAL;
-	if (EVP_MAC_init(ctx, sign->p, sign->n, params) == 1 &&
-	    EVP_MAC_update(ctx, a.p, a.n) == 1 &&
-	    EVP_MAC_update(ctx, b.p, b.n) == 1 &&
-	    EVP_MAC_final(ctx, ret, &n, KC_MAC_BYTES) == 1 &&
-	    n == KC_MAC_BYTES)
-		r = CK_OK;
-out:
-	EVP_MAC_CTX_free(ctx);
-	EVP_MAC_free(hmac);
-	return r;
-}
-
-/* SHA-1 over the parts, one after the other. */
-static ck_err
-sha1(EVP_MD_CTX *ctx, const EVP_MD *md, const struct ck_span *parts,
-    size_t nparts, uint8_t ret[SHA1_BYTES])
-{
-	if (EVP_DigestInit_ex2(ctx, md, NULL) != 1)
-		return CK_INTERNAL;
-	for (size_t i = 0; i < nparts; i++)
-		if (EVP_DigestUpdate(ctx, parts[i].p, parts[i].n) != 1)
-			return CK_INTERNAL;
-	return EVP_DigestFinal_ex(ctx, ret, NULL) == 1 ? CK_OK : CK_INTERNAL;
+	if ((r = ck_hmac_new(CK_SHA1, (struct ck_span){ sign->p, sign->n },
+	    &h)) != CK_OK)
+		return r;
+	ck_hmac_add(h, a.p, a.n);
+	ck_hmac_add(h, b.p, b.n);
+	ck_hmac_end(h, ret);
+	ck_hmac_free(&h);
+	return CK_OK;
 }
 
 /* The inner and the outer key block of HMAC, 64 bytes each. */
@@ -210,35 +175,23 @@ mac_chunked(const struct ck_secret *sign, struct ck_span a, struct ck_span b,
     uint8_t ret[KC_MAC_BYTES])
 {
 	struct ck_secret blocks = CK_SECRET_INIT;
-	uint8_t first[SHA1_BYTES], second[SHA1_BYTES];
+	uint8_t first[CK_SHA1_BYTES], second[CK_SHA1_BYTES];
 	struct ck_span inner, outer;
-	EVP_MD *md = NULL;
-	EVP_MD_CTX *ctx = NULL;
 	ck_err r;
 
 	if ((r = key_blocks(sign, &blocks)) != CK_OK)
 		goto out;
 	inner = (struct ck_span){ blocks.p, SHA1_BLOCK };
 	outer = (struct ck_span){ blocks.p + SHA1_BLOCK, SHA1_BLOCK };
-	if ((md = EVP_MD_fetch(NULL, "SHA1", NULL)) == NULL) {
-		r = CK_UNSUPPORTED;
-		goto out;
-	}
-	if ((ctx = EVP_MD_CTX_new()) == NULL) {
-		r = CK_NOMEM;
-		goto out;
-	}
-	if ((r = sha1(ctx, md, (struct ck_span[]){ inner, a }, 2,
+	if ((r = ck_hash_secret(CK_SHA1, (struct ck_span[]){ inner, a }, 2,
 	    first)) != CK_OK)
 		goto out;
-	if ((r = sha1(ctx, md, (struct ck_span[]){ outer,
+	if ((r = ck_hash_secret(CK_SHA1, (struct ck_span[]){ outer,
 	    { first, sizeof(first) }, inner, b }, 4, second)) != CK_OK)
 		goto out;
-	r = sha1(ctx, md, (struct ck_span[]){ outer,
+	r = ck_hash_secret(CK_SHA1, (struct ck_span[]){ outer,
 	    { second, sizeof(second) } }, 2, ret);
 out:
-	EVP_MD_CTX_free(ctx);
-	EVP_MD_free(md);
 	OPENSSL_cleanse(first, sizeof(first));
 	OPENSSL_cleanse(second, sizeof(second));
 	ck_secret_wipe(&blocks);
@@ -263,39 +216,14 @@ kc_mac(uint32_t version, const struct ck_secret *sign, struct ck_span a,
 }
 
 ck_err
-kc_sha256(struct ck_span in, uint8_t ret[32])
-{
-	uint8_t digest[32];
-	size_t n = 0;
-
-	if (EVP_Q_digest(NULL, "SHA256", NULL, in.p, in.n, digest, &n) != 1 ||
-	    n != sizeof(digest))
-		return CK_INTERNAL;
-	memcpy(ret, digest, sizeof(digest));
-	return CK_OK;
-}
-
-ck_err
 kc_master_key(const struct ck_secret *password,
     const uint8_t salt[SALT_BYTES], struct ck_secret *ret)
 {
-	struct ck_secret s = CK_SECRET_INIT;
-	ck_err r;
-
 	if (password->p == NULL)
 		return CK_LOCKED;
 	if (password->n > CK_SECRET_MAX)
 		return CK_REFUSED;
-	if ((r = ck_secret_alloc(KC_MASTER_BYTES, &s)) != CK_OK)
-		goto out;
-	if (PKCS5_PBKDF2_HMAC((const char *)password->p, (int)password->n,
-	    salt, SALT_BYTES, PBKDF2_ROUNDS, EVP_sha1(), KC_MASTER_BYTES,
-	    s.p) != 1) {
-		r = CK_INTERNAL;
-		goto out;
-	}
-	ck_secret_move(ret, &s);
-out:
-	ck_secret_wipe(&s);
-	return r;
+	return ck_pbkdf2_sha1((struct ck_span){ password->p, password->n },
+	    (struct ck_span){ salt, SALT_BYTES }, PBKDF2_ROUNDS,
+	    KC_MASTER_BYTES, ret);
 }

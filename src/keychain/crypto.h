@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The cryptography that the file format fixes, on top of OpenSSL 3: 3DES-CBC,
- * HMAC-SHA1 in its two variants and SHA-256 (docs/keychain-format.md, sections
- * 11 to 15).  No state is kept: fetching an algorithm anew costs 0.2 us, a
- * tenth of the work done with it.
+ * The cryptography that the file format fixes, on top of libcrypto: 3DES-CBC,
+ * HMAC-SHA1 in its two variants and the master key (docs/keychain-format.md,
+ * sections 11 to 15).  No state is kept.
  *
- * Besides what is listed, every function may give CK_NOMEM (secure memory is
- * full), CK_UNSUPPORTED (this OpenSSL does not offer the algorithm) and
- * CK_INTERNAL (OpenSSL failed).  None of these may be taken for a wrong key.
+ * Besides what is listed, every function may give CK_NOMEM: secure memory is
+ * full.  That may never be taken for a wrong key.
  */
 #ifndef KC_CRYPTO_H
 #define KC_CRYPTO_H
@@ -54,7 +52,5 @@ CK_MUST_USE ck_err kc_cbc_decrypt(const struct ck_secret *key,
  */
 CK_MUST_USE ck_err kc_mac(uint32_t version, const struct ck_secret *sign,
     struct ck_span a, struct ck_span b, uint8_t ret[KC_MAC_BYTES]);
-
-CK_MUST_USE ck_err kc_sha256(struct ck_span in, uint8_t ret[32]);
 
 #endif

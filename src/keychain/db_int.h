@@ -174,6 +174,11 @@ CK_MUST_USE ck_err kc_scan_next(struct kc_db *db, const struct kc_table *t,
 CK_MUST_USE bool kc_raw_value(const struct kc_relation *rel,
     struct ck_span raw, size_t col, struct kc_value *ret,
     uint32_t *ret_count, size_t *ret_bytes);
+/* The value in column col of a record of table t.  CK_DAMAGED: broken;
+ * CK_UNSUPPORTED: of an unknown format. */
+CK_MUST_USE ck_err kc_column_value(struct kc_db *db, const struct kc_table *t,
+    const struct kc_record *rec, size_t col, struct kc_value *ret,
+    struct ck_fail *fail);
 /* Append a record; values has one entry a column. */
 void kc_record_put(const struct kc_relation *rel, const struct kc_record *head,
     uint32_t semantic, const struct kc_value *values, struct ck_buf *out);

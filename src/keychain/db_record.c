@@ -211,8 +211,8 @@ kc_raw_value(const struct kc_relation *rel, struct ck_span raw, size_t col,
 	return true;
 }
 
-static ck_err
-column_value(struct kc_db *db, const struct kc_table *t,
+ck_err
+kc_column_value(struct kc_db *db, const struct kc_table *t,
     const struct kc_record *rec, size_t col, struct kc_value *ret,
     struct ck_fail *fail)
 {
@@ -248,7 +248,7 @@ kc_db_value(struct kc_db *db, const struct kc_record *rec, uint32_t attr,
 		return ck_fail_set(fail, CK_UNSUPPORTED, db->shown,
 		    "table 0x%08x has no attribute 0x%08x",
 		    (unsigned int)t->id, (unsigned int)attr);
-	return column_value(db, t, rec, col, ret, fail);
+	return kc_column_value(db, t, rec, col, ret, fail);
 }
 
 ck_err
@@ -264,7 +264,7 @@ kc_db_values(struct kc_db *db, const struct kc_record *rec,
 		    "table 0x%08x is not described in the file",
 		    (unsigned int)rec->relation);
 	for (size_t i = 0; i < t->rel.nattrs; i++) {
-		r = column_value(db, t, rec, i, &values[i], fail);
+		r = kc_column_value(db, t, rec, i, &values[i], fail);
 		if (r != CK_OK)
 			return r;
 	}

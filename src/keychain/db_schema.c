@@ -58,11 +58,15 @@ meta_table(struct kc_db *db, const struct kc_shape *shape,
 
 /*
  * The next row of meta table t that is about a table of its own, which goes
- * to *ret_of, with all its values.  CK_ABSENT at the end.
+ * to *ret_of, with all its values or with the relation alone, column 0 in all
+ * of them.  CK_ABSENT at the end.
  */
+enum take { TAKE_ALL, TAKE_RELATION };
+
 static ck_err
-next_row(struct kc_db *db, const struct kc_table *t, struct kc_scan *scan,
-    struct kc_value *ret, struct kc_table **ret_of, struct ck_fail *fail)
+next_row(struct kc_db *db, const struct kc_table *t, enum take take,
+    struct kc_scan *scan, struct kc_value *ret, struct kc_table **ret_of,
+    struct ck_fail *fail)
 {
 	struct kc_record rec;
 	ck_err r;
@@ -70,9 +74,10 @@ next_row(struct kc_db *db, const struct kc_table *t, struct kc_scan *scan,
 	for (;;) {
 		if ((r = kc_scan_next(db, t, scan, &rec, fail)) != CK_OK)
 			return r;
-		if ((r = kc_db_values(db, &rec, ret, fail)) != CK_OK)
+		r = take == TAKE_ALL ? kc_db_values(db, &rec, ret, fail) :
+		    kc_column_value(db, t, &rec, 0, ret, fail);
+		if (r != CK_OK)
 			return r;
-		/* The relation is column 0 in all of them. */
 		if (!ret[0].present)
 			return kc_damaged_in(db, t, fail,
 			    "row %u names no relation",
@@ -99,7 +104,8 @@ load_relations(struct kc_db *db, struct ck_fail *fail)
 	ck_err r;
 
 	kc_scan_start(info, &scan);
-	while ((r = next_row(db, info, &scan, row, &t, fail)) == CK_OK) {
+	while ((r = next_row(db, info, TAKE_ALL, &scan, row, &t,
+	    fail)) == CK_OK) {
 		if (t->known)
 			return kc_damaged_in(db, info, fail,
 			    "table 0x%08x is described twice",
@@ -124,7 +130,8 @@ count_attributes(struct kc_db *db, const struct kc_table *meta,
 	ck_err r;
 
 	kc_scan_start(meta, &scan);
-	while ((r = next_row(db, meta, &scan, row, &t, fail)) == CK_OK) {
+	while ((r = next_row(db, meta, TAKE_RELATION, &scan, row, &t,
+	    fail)) == CK_OK) {
 		if (!t->known)
 			return kc_damaged_in(db, meta, fail,
 			    "attributes for table 0x%08x, which has no name",
@@ -160,7 +167,8 @@ load_attributes(struct kc_db *db, struct ck_fail *fail)
 	if ((r = count_attributes(db, meta, fail)) != CK_OK)
 		return r;
 	kc_scan_start(meta, &scan);
-	while ((r = next_row(db, meta, &scan, row, &t, fail)) == CK_OK) {
+	while ((r = next_row(db, meta, TAKE_ALL, &scan, row, &t,
+	    fail)) == CK_OK) {
 		if (!row[KC_COL_ATTRIBUTE].present ||
 		    !row[KC_COL_FORMAT].present)
 			return kc_damaged_in(db, meta, fail,
@@ -261,7 +269,8 @@ load_indexes(struct kc_db *db, struct ck_fail *fail)
 	ck_err r;
 
 	kc_scan_start(meta, &scan);
-	while ((r = next_row(db, meta, &scan, row, &t, fail)) == CK_OK)
+	while ((r = next_row(db, meta, TAKE_ALL, &scan, row, &t,
+	    fail)) == CK_OK)
 		if ((r = index_row(db, meta, t, row, fail)) != CK_OK)
 			return r;
 	return r == CK_ABSENT ? CK_OK : r;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "crypto.h"
+#include "base/hash.h"
 
 #define DER_OCTETS 0x04
 #define DER_SEQUENCE 0x30
@@ -174,7 +174,7 @@ kc_attr_digest(const struct kc_relation *rel, const struct kc_value *values,
 		goto out;
 	if ((r = join(&elements, spans, n, &set)) != CK_OK)
 		goto out;
-	r = kc_sha256(ck_buf_view(&set), ret);
+	ck_hash(CK_SHA256, ck_buf_view(&set), ret);
 out:
 	ck_buf_free(&set);
 	ck_buf_free(&elements);

@@ -8,8 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <openssl/evp.h>
-
+#include "base/hash.h"
 #include "base/io.h"
 #include "keychain/kc_int.h"
 
@@ -18,10 +17,10 @@
 void
 kc_lock_name(const char *base, char ret[KC_LOCK_NAME_SIZE])
 {
-	uint8_t md[EVP_MAX_MD_SIZE] = { 0 };
+	uint8_t md[CK_SHA1_BYTES];
 
 	/* SHA-1 is the name's format, not a protection. */
-	(void)EVP_Digest(base, strlen(base), md, NULL, EVP_sha1(), NULL);
+	ck_hash(CK_SHA1, CK_SPAN_TEXT(base), md);
 	(void)snprintf(ret, KC_LOCK_NAME_SIZE, ".fl%02X%02X%02X%02X", md[0],
 	    md[1], md[2], md[3]);
 }

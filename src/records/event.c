@@ -6,13 +6,12 @@
  */
 #include "records_int.h"
 
-#include <openssl/evp.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/hash.h"
 
-#define HASH_SIZE 32
 static const char zeros[] =
     "0000000000000000000000000000000000000000000000000000000000000000";
 
@@ -21,8 +20,7 @@ hash_event(const struct ck_records *rec, const struct ck_rec_event *e,
     char ret[65], struct ck_fail *fail)
 {
 	char text[sizeof(*e) + 32];
-	uint8_t hash[HASH_SIZE];
-	unsigned int size = 0;
+	uint8_t hash[CK_SHA256_BYTES];
 	int n;
 
 	n = snprintf(text, sizeof(text), "%llu\n%s\n%s\n%s\n%s\n",
@@ -30,10 +28,7 @@ hash_event(const struct ck_records *rec, const struct ck_rec_event *e,
 	if (n < 0 || (size_t)n >= sizeof(text))
 		return ck_fail_set(fail, CK_INTERNAL, rec->path,
 		    "an event is longer than its parts");
-	if (EVP_Digest(text, (size_t)n, hash, &size, EVP_sha256(),
-	    NULL) != 1 || size != sizeof(hash))
-		return ck_fail_set(fail, CK_NOMEM, rec->path,
-		    "no memory for the hash of an event");
+	ck_hash(CK_SHA256, CK_SPAN_TEXT(text), hash);
 	ck_hex_encode(hash, sizeof(hash), ret);
 	return CK_OK;
 }

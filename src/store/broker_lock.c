@@ -15,10 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <openssl/evp.h>
-
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/io.h"
 
 /* The broker's directories have the owner's write bit, whatever the umask. */
@@ -220,29 +219,22 @@ ck_broker_lock_file(const char *path, unsigned int wait_ms,
 	return r;
 }
 
-static ck_err
-service_digest(const char *service, char ret[65], struct ck_fail *fail)
+static void
+service_digest(const char *service, char ret[2 * CK_SHA256_BYTES + 1])
 {
-	uint8_t md[32];
-	size_t n = 0;
+	uint8_t md[CK_SHA256_BYTES];
 
-	if (EVP_Q_digest(NULL, "SHA256", NULL, service, strlen(service), md,
-	    &n) != 1 || n != sizeof(md))
-		return ck_fail_set(fail, CK_INTERNAL, NULL,
-		    "SHA-256 is not available");
+	ck_hash(CK_SHA256, CK_SPAN_TEXT(service), md);
 	ck_hex_encode(md, sizeof(md), ret);
-	return CK_OK;
 }
 
 ck_err
 ck_broker_lock_keychain_path(const char *home, const char *service,
     char ret[CK_PATH_MAX], struct ck_fail *fail)
 {
-	char name[65];
-	ck_err r;
+	char name[2 * CK_SHA256_BYTES + 1];
 
-	if ((r = service_digest(service, name, fail)) != CK_OK)
-		return r;
+	service_digest(service, name);
 	return ck_path_format(ret, fail,
 	    "%s/.config/clankie/credential-locks/%s.lock", home, name);
 }
@@ -251,12 +243,12 @@ ck_err
 ck_broker_lock_keychain(const char *home, const char *service,
     unsigned int wait_ms, struct ck_broker_lock *ret, struct ck_fail *fail)
 {
-	char parent[CK_PATH_MAX], dir[CK_PATH_MAX], name[65];
+	char parent[CK_PATH_MAX], dir[CK_PATH_MAX];
+	char name[2 * CK_SHA256_BYTES + 1];
 	int parentfd = -1, dirfd = -1;
 	ck_err r;
 
-	if ((r = service_digest(service, name, fail)) != CK_OK)
-		return r;
+	service_digest(service, name);
 	if ((r = ck_path_join(home, ".config/clankie", parent, fail)) != CK_OK)
 		return r;
 	if ((r = ck_path_join(parent, "credential-locks", dir, fail)) !=
