@@ -193,15 +193,31 @@ ended(int wanted)
 	    128 + WTERMSIG(status)) == wanted;
 }
 
+/* A line editor that prepares its terminal reads the size and writes it back
+ * (readline's set_winsize), and so undoes a change that comes in between: the
+ * size counts as set when it has stayed for a while. */
 static bool
 resize(const char *words)
 {
-	struct winsize size = { 0, 0, 0, 0 };
+	struct winsize size = { 0, 0, 0, 0 }, now;
+	long until = now_ms() + WAIT_MS;
+	int stayed = 0;
 	char *rest;
 
 	size.ws_row = (unsigned short)strtoul(words, &rest, 10);
 	size.ws_col = (unsigned short)strtoul(rest, NULL, 10);
-	return ioctl(terminal, TIOCSWINSZ, &size) == 0;
+	if (ioctl(terminal, TIOCSWINSZ, &size) != 0)
+		return false;
+	while (stayed < 5 && now_ms() < until) {
+		(void)look(20);
+		if (ioctl(terminal, TIOCGWINSZ, &now) != 0)
+			return false;
+		if (now.ws_row == size.ws_row && now.ws_col == size.ws_col)
+			stayed++;
+		else if (stayed = 0, ioctl(terminal, TIOCSWINSZ, &size) != 0)
+			return false;
+	}
+	return stayed == 5;
 }
 
 static bool
