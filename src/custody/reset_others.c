@@ -115,19 +115,6 @@ ck_reset_names_text(const struct ck_reset_names *names, char *ret, size_t n)
 		    names->n - shown);
 }
 
-/* The place of another credential of the same keychain. */
-static struct ck_place
-place_of(const struct ck_place *p, const struct ck_rec_credential *row)
-{
-	struct ck_place ret = *p;
-
-	memcpy(ret.credential, row->name, sizeof(ret.credential));
-	memcpy(ret.service, row->service, sizeof(ret.service));
-	memcpy(ret.account, row->account, sizeof(ret.account));
-	(void)!ck_format_by_name(row->format, &ret.format);
-	return ret;
-}
-
 struct each {
 	struct ck_reset_run *run;
 	struct ck_fail *fail;
@@ -138,13 +125,15 @@ static ck_err
 unreadable(void *arg, const struct ck_rec_credential *row)
 {
 	struct each *e = arg;
-	struct ck_place at = place_of(e->run->p, row);
+	struct ck_place at;
 	struct ck_secret value = CK_SECRET_INIT, key = CK_SECRET_INIT;
 	ck_err r;
 
 	if (row->state == CK_STATE_BROKER ||
 	    strcmp(row->name, e->run->p->credential) == 0)
 		return CK_OK;
+	if ((r = ck_place_of_row(e->run->p, row, &at, e->fail)) != CK_OK)
+		return r;
 	r = ck_dedicated_look(&at, NULL, &value, &key, NULL);
 	ck_secret_wipe(&value);
 	ck_secret_wipe(&key);
@@ -184,11 +173,14 @@ static ck_err
 not_elsewhere(void *arg, const struct ck_rec_credential *row)
 {
 	struct each *e = arg;
-	struct ck_place at = place_of(e->run->p, row);
+	struct ck_place at;
+	ck_err r;
 
 	if (row->state != CK_STATE_DEDICATED ||
 	    strcmp(row->name, e->run->p->credential) == 0)
 		return CK_OK;
+	if ((r = ck_place_of_row(e->run->p, row, &at, e->fail)) != CK_OK)
+		return r;
 	return ck_reset_no_other(&at, e->fail);
 }
 

@@ -176,11 +176,13 @@ reader_known(const struct ck_view *v, const char *reader,
     struct ck_fail *fail)
 {
 	struct ck_rec_principal who;
-	ck_err r;
+	ck_err r = CK_OK;
 
-	if (reader == NULL || v->rec == NULL)
+	if (reader == NULL)
 		return CK_OK;
-	r = ck_records_principal_get(v->rec, reader, &who, fail);
+	who.reader = v->rec == NULL && ck_records_reader_at_first(reader);
+	if (v->rec != NULL)
+		r = ck_records_principal_get(v->rec, reader, &who, fail);
 	if (r == CK_ABSENT || (r == CK_OK && !who.reader))
 		return ck_fail_set(fail, CK_USAGE, reader,
 		    "is not a reader that the records know");

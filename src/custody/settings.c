@@ -39,20 +39,6 @@ is_recorded(const struct ck_view *v, const struct ck_setting *set, size_t n,
 	return CK_OK;
 }
 
-struct wanted {
-	const char *path;
-	bool found;
-};
-
-static ck_err
-is_protected(void *arg, const struct ck_rec_protected *row)
-{
-	struct wanted *w = arg;
-
-	w->found = w->found || strcmp(row->path, w->path) == 0;
-	return CK_OK;
-}
-
 /* Inside a transaction of records that fit their seal. */
 static ck_err
 put(struct ck_records *rec, const struct ck_setting *set, size_t n,
@@ -102,19 +88,17 @@ ck_settings_put_locked(struct ck_place *p, struct ck_view *v,
     const struct ck_setting *set, size_t n,
     const struct ck_rec_protected *row, struct ck_fail *fail)
 {
-	struct wanted wanted = { row == NULL ? "" : row->path, row == NULL };
-	bool same = false;
+	bool same = false, there = row == NULL;
 	ck_err r;
 
 	if (v->journal_open &&
 	    (r = ck_view_unhindered(v, p, "worker", fail)) != CK_OK)
 		return r;
 	if ((r = is_recorded(v, set, n, &same, fail)) != CK_OK ||
-	    (row != NULL && (r = ck_records_protected_each(v->rec,
-	    is_protected, &wanted, fail)) != CK_OK) ||
-	    (same && wanted.found))
+	    (row != NULL && (r = ck_records_protected_has(v->rec, row->path,
+	    &there, fail)) != CK_OK) || (same && there))
 		return r;
-	return transact(p, v, set, n, wanted.found ? NULL : row, fail);
+	return transact(p, v, set, n, there ? NULL : row, fail);
 }
 
 ck_err

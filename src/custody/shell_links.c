@@ -313,45 +313,30 @@ ck_links_remove(const struct ck_place *p, const struct ck_links *links,
 	return r;
 }
 
-/* A path that the records protect. */
-struct wanted {
-	char path[CK_PATH_MAX];
-	bool found;
-};
-
-static ck_err
-is_protected(void *arg, const struct ck_rec_protected *row)
-{
-	struct wanted *w = arg;
-
-	w->found = w->found || strcmp(row->path, w->path) == 0;
-	return CK_OK;
-}
-
 ck_err
 ck_links_herdr(const struct ck_place *p, struct ck_records *rec,
     bool *ret_made, struct ck_fail *fail)
 {
-	struct wanted w = { "", false };
-	char dir[CK_PATH_MAX];
+	char dir[CK_PATH_MAX], path[CK_PATH_MAX];
+	bool found = false;
 	struct stat st;
 	int config = -1, herdr = -1;
 	ck_err r;
 
 	if ((r = ck_path_join(p->config, "herdr", dir, fail)) != CK_OK ||
-	    (r = ck_path_join(dir, "config.toml", w.path, fail)) != CK_OK ||
-	    (r = ck_records_protected_each(rec, is_protected, &w,
+	    (r = ck_path_join(dir, "config.toml", path, fail)) != CK_OK ||
+	    (r = ck_records_protected_has(rec, path, &found,
 	    fail)) != CK_OK)
 		return r;
 	*ret_made = false;
-	if (!w.found || lstat(w.path, &st) == 0)
+	if (!found || lstat(path, &st) == 0)
 		return CK_OK;
 	if ((r = ck_io_open_dir(AT_FDCWD, p->config, p->config, CK_IO_OWNER,
 	    &config, NULL, fail)) == CK_OK &&
 	    (r = ck_io_make_dir(config, "herdr", dir, 0700, fail)) == CK_OK &&
 	    (r = ck_io_open_dir(config, "herdr", dir, CK_IO_OWNER, &herdr,
 	    NULL, fail)) == CK_OK &&
-	    (r = ck_io_replace_how(herdr, "config.toml", w.path, "", 0, 0600,
+	    (r = ck_io_replace_how(herdr, "config.toml", path, "", 0, 0600,
 	    (gid_t)-1, CK_IO_NEW, fail)) == CK_OK)
 		*ret_made = true;
 	ck_io_close(&herdr);

@@ -215,6 +215,8 @@ CK_MUST_USE ck_err ck_records_principal_get(struct ck_records *rec,
     const char *id, struct ck_rec_principal *ret, struct ck_fail *fail);
 CK_MUST_USE ck_err ck_records_principal_each(struct ck_records *rec,
     ck_rec_principal_cb cb, void *arg, struct ck_fail *fail);
+/* Is it one of the readers that new records begin with? */
+bool ck_records_reader_at_first(const char *id);
 /* honours: "yes", "no" or "unknown".  CK_ABSENT: no such principal. */
 CK_MUST_USE ck_err ck_records_principal_honours(struct ck_records *rec,
     const char *id, const char *honours, struct ck_fail *fail);
@@ -274,6 +276,8 @@ CK_MUST_USE ck_err ck_records_protected_add(struct ck_records *rec,
 /* CK_ABSENT: no such row. */
 CK_MUST_USE ck_err ck_records_protected_remove(struct ck_records *rec,
     const char *path, struct ck_fail *fail);
+CK_MUST_USE ck_err ck_records_protected_has(struct ck_records *rec,
+    const char *path, bool *ret, struct ck_fail *fail);
 CK_MUST_USE ck_err ck_records_protected_each(struct ck_records *rec,
     ck_rec_protected_cb cb, void *arg, struct ck_fail *fail);
 

@@ -306,6 +306,15 @@ static const struct {
 	    "broker (account clankie_captain)" }
 };
 
+bool
+ck_records_reader_at_first(const char *id)
+{
+	for (size_t i = 0; i < sizeof(principals) / sizeof(principals[0]); i++)
+		if (strcmp(principals[i].id, id) == 0)
+			return principals[i].reader == 1;
+	return false;
+}
+
 static int
 seed(sqlite3 *db)
 {

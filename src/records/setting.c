@@ -75,6 +75,32 @@ ck_records_protected_each(struct ck_records *rec, ck_rec_protected_cb cb,
 	return ck_rec_all(rec, CK_ST_PROTECTED_EACH, NULL, pass, &each, fail);
 }
 
+struct wanted {
+	const char *path;
+	bool found;
+};
+
+static ck_err
+is_it(void *arg, const struct ck_rec_protected *row)
+{
+	struct wanted *w = arg;
+
+	w->found = w->found || strcmp(row->path, w->path) == 0;
+	return CK_OK;
+}
+
+ck_err
+ck_records_protected_has(struct ck_records *rec, const char *path, bool *ret,
+    struct ck_fail *fail)
+{
+	struct wanted w = { path, false };
+	ck_err r;
+
+	if ((r = ck_records_protected_each(rec, is_it, &w, fail)) == CK_OK)
+		*ret = w.found;
+	return r;
+}
+
 static ck_err
 take_value(struct ck_rec_row *row, void *arg)
 {

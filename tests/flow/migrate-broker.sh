@@ -27,6 +27,13 @@ c_home
 c_broker
 key_of "$BEARER" "$T_TMP/key"
 migrated=$BEARER
+run "$CK" get --as service-startup
+expect_status 0
+expect_out_is "$BEARER"
+run "$CK" get --as nobody
+expect_status 2
+expect_out_empty
+expect_err_has 'not a reader'
 run "$CK" migrate --json
 expect_status 0
 expect_json outcome migrated
