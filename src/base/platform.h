@@ -10,9 +10,14 @@
 #include <stddef.h>
 
 #include "err.h"
+#include "path.h"
 
 /* Flush fd to the medium.  0 or an errno. */
 int ck_platform_sync(int fd);
+
+/* The path of the program of this process.  CK_IO. */
+CK_MUST_USE ck_err ck_platform_self(char ret[CK_PATH_MAX],
+    struct ck_fail *fail);
 
 /* No core dump, no tracing by other processes of the user.  CK_INTERNAL when
  * the system refuses. */

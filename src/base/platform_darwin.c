@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <mach-o/dyld.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -20,6 +21,18 @@ ck_platform_sync(int fd)
 	if (fcntl(fd, F_FULLFSYNC) == 0)
 		return 0;
 	return fsync(fd) == 0 ? 0 : errno;
+}
+
+ck_err
+ck_platform_self(char ret[CK_PATH_MAX], struct ck_fail *fail)
+{
+	char path[CK_PATH_MAX];
+	uint32_t n = sizeof(path);
+
+	if (_NSGetExecutablePath(path, &n) != 0)
+		return ck_fail_set(fail, CK_IO, NULL,
+		    "the path of this program is too long");
+	return ck_path_canonical(path, ret, fail);
 }
 
 ck_err

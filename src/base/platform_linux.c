@@ -31,6 +31,18 @@ ck_platform_sync(int fd)
 }
 
 ck_err
+ck_platform_self(char ret[CK_PATH_MAX], struct ck_fail *fail)
+{
+	ssize_t n = readlink("/proc/self/exe", ret, CK_PATH_MAX);
+
+	if (n < 0 || n >= CK_PATH_MAX)
+		return ck_fail_sys(fail, n < 0 ? errno : ENAMETOOLONG,
+		    "/proc/self/exe", "read it");
+	ret[n] = '\0';
+	return CK_OK;
+}
+
+ck_err
 ck_platform_harden(void)
 {
 	struct rlimit none = { 0, 0 };

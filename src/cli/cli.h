@@ -54,6 +54,7 @@ ck_err cmd_precedence(struct cli *cli, int argc, char **argv);
 ck_err cmd_protect(struct cli *cli, int argc, char **argv);
 ck_err cmd_rules(struct cli *cli, int argc, char **argv);
 ck_err cmd_worker(struct cli *cli, int argc, char **argv);
+ck_err cmd_boundary(struct cli *cli, int argc, char **argv);
 ck_err cmd_keychain(struct cli *cli, int argc, char **argv);
 
 /* Secure memory, bytes: for a password and the keys of a keychain, and for a
@@ -164,6 +165,10 @@ void status_workers_text(const struct ck_place *place,
     const struct ck_status *s, struct ck_buf *b);
 void status_workers_json(const struct ck_place *place,
     const struct ck_status *s, struct ck_buf *b);
+
+/* System, release and machine, as uname(1) names them. */
+#define CK_KERNEL_SIZE 96
+void cli_kernel(char ret[CK_KERNEL_SIZE]);
 
 /* --- output (out.c) --- */
 

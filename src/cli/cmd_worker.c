@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/platform.h"
 
 #define ENTRY WORKER_ENTRY
 
@@ -85,11 +86,11 @@ worker_entry_beside(struct cli *cli, char ret[CK_PATH_MAX])
 		"../libexec/clankie-keys/" ENTRY, ENTRY,
 	};
 	char self[CK_PATH_MAX], dir[CK_PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	bool there = false;
 	ck_err r;
 
-	self[n < 0 ? 0 : n] = '\0';
+	if ((r = ck_platform_self(self, &cli->fail)) != CK_OK)
+		return r;
 	ck_path_parent(self, dir);
 	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
 		if ((r = look_entry(cli, dir, ways[i], &there, ret)) !=

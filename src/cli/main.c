@@ -86,6 +86,9 @@ const struct verb cli_verbs[] = {
 	    "[-- ARGUMENT...]",
 	    "run a command that cannot reach what is protected", 0,
 	    cmd_worker },
+	{ "boundary", "boundary verify [--without-boundary] [--only ATTEMPT]",
+	    "prove with throw-away stores that workers are kept out", 0,
+	    cmd_boundary },
 	{ "keychain", "keychain create|list|find|add|update|delete|passwd|"
 	    "verify FILE ...",
 	    "work on any macOS keychain file", HEAP_ITEMS, cmd_keychain },

@@ -2,9 +2,12 @@
 /* The part of status that is about workers; see cli.h. */
 #include "cli.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 
+#include "custody/proof.h"
 #include "custody/status.h"
 
 /* What is so for every worker of this system, whatever the rules. */
@@ -19,6 +22,42 @@ static const char *const no_path[] = {
 	"abstract sockets, and services that listen on this host's network, are "
 	"not closed",
 };
+
+void
+cli_kernel(char ret[CK_KERNEL_SIZE])
+{
+	struct utsname u;
+
+	if (uname(&u) == 0)
+		(void)snprintf(ret, CK_KERNEL_SIZE, "%.20s %.40s %.30s",
+		    u.sysname, u.release, u.machine);
+	else
+		ret[0] = '\0';
+}
+
+/* When the boundary was last proved, and whether that is still about what
+ * runs here. */
+static void
+proof_line(const struct ck_place *place, struct ck_buf *b)
+{
+	struct ck_fail fail = CK_FAIL_INIT;
+	char kernel[CK_KERNEL_SIZE];
+	struct ck_proof proof;
+	ck_err r = ck_proof_read(place, &proof, &fail);
+
+	cli_kernel(kernel);
+	if (r == CK_ABSENT)
+		ck_buf_text(b, "proved       never: clankie-keys boundary "
+		    "verify\n");
+	else if (r != CK_OK)
+		ck_buf_format(b, "proved       not known: %s\n", fail.why);
+	else
+		ck_buf_format(b, "proved       %s on %s (clankie-keys %s, %s)"
+		    "%s\n", proof.verdict, proof.at, proof.version,
+		    proof.kernel, strcmp(proof.version, CK_VERSION) != 0 ||
+		    strcmp(proof.kernel, kernel) != 0 ? ", which are others "
+		    "now: clankie-keys boundary verify" : "");
+}
 
 /* The strings of a buffer, each with its NUL. */
 static const char *
@@ -99,6 +138,7 @@ status_workers_text(const struct ck_place *place, const struct ck_status *s,
 	ck_buf_format(b, "strict       %s\n", s->strict ?
 	    "on: helpers outside are closed to workers" :
 	    "off: helpers outside are open to workers");
+	proof_line(place, b);
 	helper_lines(place, s, b);
 	while ((at = next_text(&s->edges, at)) != NULL) {
 		ck_buf_text(b, "exception    EXDEV for renames and hard links "
@@ -137,10 +177,22 @@ status_workers_json(const struct ck_place *place, const struct ck_status *s,
     struct ck_buf *b)
 {
 	struct ck_helpers *helpers = find_helpers(place);
+	struct ck_proof proof;
 
 	js_text(b, "worker_word", word_name(s));
 	js_bool(b, "worker_seen_on", s->seen);
 	js_bool(b, "worker_strict", s->strict);
+	js_name(b, "proved");
+	if (ck_proof_read(place, &proof, NULL) == CK_OK) {
+		js_open(b, '{');
+		js_text(b, "verdict", proof.verdict);
+		js_text(b, "at", proof.at);
+		js_text(b, "version", proof.version);
+		js_text(b, "kernel", proof.kernel);
+		js_shut(b, '}');
+	} else {
+		ck_buf_text(b, "null");
+	}
 	js_name(b, "helpers");
 	js_open(b, '[');
 	for (size_t i = 0; helpers != NULL && i < helpers->n; i++) {

@@ -29,6 +29,7 @@ static const char new_journal[] = CK_REC_NEW "-journal";
 static const char rec_temp[] = CK_REC_FILE CK_IO_TEMP;
 static const char rules_temp[] = CK_RULES_FILE CK_IO_TEMP;
 static const char mounts_temp[] = CK_MOUNTS_FILE CK_IO_TEMP;
+static const char proof_temp[] = CK_PROOF_FILE CK_IO_TEMP;
 static const char rec_kept[] = CK_REBUILD_KEPT;
 
 /* A directory of ours and the names that belong there. */
@@ -145,9 +146,9 @@ ck_check_strangers(struct ck_check *c)
 {
 	static const char *const no_prefix[] = { NULL };
 	static const char *const dir_names[] = { CK_OPERATOR_DIR, CK_REC_FILE,
-	    rec_journal, CK_RULES_FILE, CK_MOUNTS_FILE, NULL };
+	    rec_journal, CK_RULES_FILE, CK_MOUNTS_FILE, CK_PROOF_FILE, NULL };
 	static const char *const dir_forms[] = { rec_new, new_journal,
-	    rec_temp, rules_temp, mounts_temp, NULL };
+	    rec_temp, rules_temp, mounts_temp, proof_temp, NULL };
 	static const char *const prefixes[] = { CK_SCRATCH_PREFIX,
 	    CK_RESTORED_PREFIX, CK_LOST_PREFIX, CK_REBUILD_PREFIX,
 	    rec_kept, NULL };

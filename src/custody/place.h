@@ -31,6 +31,7 @@
 #define CK_KEYCHAIN_FILE "operator.keychain-db"
 #define CK_RULES_FILE "worker.sb"
 #define CK_MOUNTS_FILE "worker.mounts"
+#define CK_PROOF_FILE "boundary-verified.json"
 #define CK_MARKER_DEFAULT CK_MARKER
 
 /* Lock settings of the dedicated file, in seconds. */
