@@ -418,11 +418,10 @@ inner_sandbox(const struct ck_scene *s)
 static int
 inner_namespace(const struct ck_scene *s)
 {
-	return ck_try_tool((const char *const[]){ "unshare", "-Urm", "/bin/sh", "-c",
-	    "umount -l \"$3\" 2>/dev/null; mount --make-rprivate / 2>/dev/null; "
+	return ck_try_tool((const char *const[]){ "unshare", "-Urm", "/bin/sh",
+	    "-c", "umount -l \"$3\" 2>/dev/null; mount --make-rprivate / 2>/dev/null; "
 	    "umount \"$3\" 2>/dev/null; cat \"$1\" >\"$2\"; test -s \"$2\"",
-	    "sh",
-	    s->keychain, s->loot, s->custody, NULL });
+	    "sh", s->keychain, s->loot, s->custody, NULL });
 }
 
 #define READ(id, text, run) { id, text, CK_TRY_READ, run, NULL, NULL }

@@ -56,7 +56,7 @@ struct ck_leftover {
 	const char *dir;              /* p's, or unlock_dir */
 	const char *form;             /* of ck_io_sweep() */
 };
-enum { CK_LEFTOVERS = 7 };
+enum { CK_LEFTOVERS = 8 };
 void ck_check_leftovers(const struct ck_place *p,
     char unlock_dir[CK_PATH_MAX], struct ck_leftover ret[CK_LEFTOVERS]);
 

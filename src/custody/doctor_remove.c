@@ -81,7 +81,7 @@ in_custody(const struct ck_out *o, const char *name)
 {
 	static const char *const ours[] = {
 		CK_REC_FILE, CK_REC_FILE "-journal", CK_RULES_FILE,
-		CK_MOUNTS_FILE
+		CK_MOUNTS_FILE, CK_PROOF_FILE
 	};
 
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
@@ -385,6 +385,9 @@ remove_custody(struct ck_out *o, struct ck_fail *fail)
 	if (r != CK_OK && r != CK_NOSTORE)
 		return r;
 	r = ck_io_remove(o->dirfd, CK_MOUNTS_FILE, p->mounts, fail);
+	if (r != CK_OK && r != CK_NOSTORE)
+		return r;
+	r = ck_io_remove(o->dirfd, CK_PROOF_FILE, p->dir, fail);
 	if (r != CK_OK && r != CK_NOSTORE)
 		return r;
 	if ((r = ck_records_remove(o->dirfd, p->dir, fail)) != CK_OK)

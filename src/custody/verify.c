@@ -125,13 +125,13 @@ first_half(struct engine *e, struct ck_fail *fail)
 	for (size_t i = 0; i < e->n && r == CK_OK; i++) {
 		struct ck_verify_row *row = &e->row[i];
 
-		if ((r = ck_trial_turn(&e->t, row->attempt, false,
+		if ((r = stopped(e, fail)) != CK_OK ||
+		    (r = ck_trial_turn(&e->t, row->attempt, false,
 		    &row->control, NULL, fail)) != CK_OK ||
 		    (r = ck_trial_turn(&e->t, row->attempt, true,
 		    &row->before, row->how, fail)) != CK_OK ||
 		    (r = mend(e, row->before, fail)) != CK_OK)
 			break;
-		r = stopped(e, fail);
 	}
 	return r;
 }
@@ -158,15 +158,15 @@ second_half(struct engine *e, ck_verify_cb cb, void *arg,
 	for (size_t i = 0; i < e->n && r == CK_OK; i++) {
 		struct ck_verify_row *row = &e->row[i];
 
-		if ((r = ck_trial_turn(&e->t, row->attempt, true, &row->after,
+		if ((r = stopped(e, fail)) != CK_OK ||
+		    (r = ck_trial_turn(&e->t, row->attempt, true, &row->after,
 		    NULL, fail)) != CK_OK)
 			break;
 		row->verdict = ck_verdict_of(row->attempt->flags, row->control,
 		    row->before, row->after);
 		e->sum.count[row->verdict]++;
 		cb(arg, row);
-		if ((r = mend(e, row->after, fail)) == CK_OK)
-			r = stopped(e, fail);
+		r = mend(e, row->after, fail);
 	}
 	return r;
 }
@@ -234,6 +234,9 @@ ck_verify(const struct ck_verify_how *how, ck_verify_cb cb, void *arg,
 		return r;
 	r = run(&e, cb, arg, fail);
 	ck_trial_end(&e.t);
+	/* Whatever failed then, failed because of that. */
+	if (stopped(&e, NULL) != CK_OK)
+		r = stopped(&e, fail);
 	if (r != CK_OK)
 		return r;
 	e.sum.verdict = ck_verdict_all(e.sum.count);
