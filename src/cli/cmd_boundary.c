@@ -109,38 +109,25 @@ take_row(void *arg, const struct ck_verify_row *row)
 		show_row(report, row);
 }
 
-/* The first line that a program says of itself, or "". */
-static void
-tool_version(const char *command, char *ret, size_t size)
-{
-	FILE *from = popen(command, "re");
-
-	ret[0] = '\0';
-	if (from == NULL)
-		return;
-	if (fgets(ret, (int)size, from) == NULL)
-		ret[0] = '\0';
-	ret[strcspn(ret, "\r\n")] = '\0';
-	(void)pclose(from);
-}
-
 static void
 put_tools(struct ck_buf *b)
 {
 	static const struct {
-		const char *name, *command;
+		const char *name, *option, *more;
 	} tools[] = {
-		{ "bwrap", "bwrap --version 2>/dev/null" },
-		{ "python3", "python3 --version 2>/dev/null" },
-		{ "perl", "perl -e 'print $^V' 2>/dev/null" },
-		{ "node", "node --version 2>/dev/null" },
+		{ "bwrap", "--version", NULL },
+		{ "python3", "--version", NULL },
+		{ "perl", "-e", "print $^V" },
+		{ "node", "--version", NULL },
 	};
 	char line[96];
 
 	js_name(b, "tools");
 	js_open(b, '{');
 	for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]); i++) {
-		tool_version(tools[i].command, line, sizeof(line));
+		ck_verify_tool((const char *const[]){ tools[i].name,
+		    tools[i].option, tools[i].more, NULL }, line,
+		    sizeof(line));
 		if (line[0] != '\0')
 			js_bytes(b, tools[i].name, CK_SPAN_TEXT(line));
 	}

@@ -200,7 +200,7 @@ ck_try_tool(const char *const *argv)
 	if (pid < 0)
 		return errno;
 	if (pid == 0) {
-		if ((words = ck_try_words(argv)) == NULL)
+		if ((words = ck_try_words(argv)) == NULL || words[0] == NULL)
 			_exit(126);
 		(void)execvp(words[0], words);
 		_exit(errno == ENOENT ? 127 : 126);

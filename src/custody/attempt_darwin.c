@@ -40,10 +40,11 @@ cloned(const struct ck_scene *s)
 static int
 by_security(const struct ck_scene *s)
 {
-	return ck_try_tool((const char *const[]){ "/bin/sh", "-c",
-	    "/usr/bin/security dump-keychain \"$1\" >\"$2\" 2>/dev/null; "
-	    "test -s \"$2\"", "sh", s->keychain, s->loot,
-	    NULL });
+	static const char script[] = "/usr/bin/security dump-keychain \"$1\" "
+	    ">\"$2\" 2>/dev/null; test -s \"$2\"";
+
+	return ck_try_tool((const char *const[]){ "/bin/sh", "-c", script,
+	    "sh", s->keychain, s->loot, NULL });
 }
 
 static int

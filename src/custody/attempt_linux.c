@@ -149,10 +149,11 @@ outside_memory_call(const struct ck_scene *s)
 {
 	unsigned long at = 4096;
 	char buf[64];
-	struct iovec here = { buf, sizeof(buf) }, there;
+	struct iovec here = { buf, sizeof(buf) }, there = here;
 
 	(void)!stack_of(s->outside, &at);
-	there = (struct iovec){ (void *)at, sizeof(buf) };
+	/* An address over there, and no pointer of ours. */
+	memcpy(&there.iov_base, &at, sizeof(at));
 	return process_vm_readv(s->outside, &here, 1, &there, 1, 0) < 0 ?
 	    errno : ck_try_got(s, "memory", 6);
 }
@@ -409,19 +410,23 @@ nameless_there(const struct ck_scene *s)
 static int
 inner_sandbox(const struct ck_scene *s)
 {
-	return ck_try_tool((const char *const[]){ "bwrap", "--dev-bind", "/", "/",
-	    "--ro-bind", s->home, "/mnt", "/bin/sh", "-c",
-	    "cat \"$1\" /mnt/" FILE_BELOW " >\"$2\" 2>/dev/null; test -s \"$2\"",
-	    "sh", s->keychain, s->loot, NULL });
+	static const char script[] = "cat \"$1\" /mnt/" FILE_BELOW
+	    " >\"$2\" 2>/dev/null; test -s \"$2\"";
+
+	return ck_try_tool((const char *const[]){ "bwrap", "--dev-bind", "/",
+	    "/", "--ro-bind", s->home, "/mnt", "/bin/sh", "-c", script, "sh",
+	    s->keychain, s->loot, NULL });
 }
 
 static int
 inner_namespace(const struct ck_scene *s)
 {
+	static const char script[] = "umount -l \"$3\" 2>/dev/null; "
+	    "mount --make-rprivate / 2>/dev/null; umount \"$3\" 2>/dev/null; "
+	    "cat \"$1\" >\"$2\"; test -s \"$2\"";
+
 	return ck_try_tool((const char *const[]){ "unshare", "-Urm", "/bin/sh",
-	    "-c", "umount -l \"$3\" 2>/dev/null; mount --make-rprivate / 2>/dev/null; "
-	    "umount \"$3\" 2>/dev/null; cat \"$1\" >\"$2\"; test -s \"$2\"",
-	    "sh", s->keychain, s->loot, s->custody, NULL });
+	    "-c", script, "sh", s->keychain, s->loot, s->custody, NULL });
 }
 
 #define READ(id, text, run) { id, text, CK_TRY_READ, run, NULL, NULL }

@@ -126,27 +126,30 @@ by_shell(const struct ck_scene *s)
 static int
 by_python(const struct ck_scene *s)
 {
-	return ck_try_tool((const char *const[]){ "python3", "-c",
-	    "import sys; open(sys.argv[2], 'wb').write("
-	    "open(sys.argv[1], 'rb').read())", s->keychain,
-	    s->loot, NULL });
+	static const char script[] = "import sys; open(sys.argv[2], 'wb')"
+	    ".write(open(sys.argv[1], 'rb').read())";
+
+	return ck_try_tool((const char *const[]){ "python3", "-c", script,
+	    s->keychain, s->loot, NULL });
 }
 
 static int
 by_perl(const struct ck_scene *s)
 {
-	return ck_try_tool((const char *const[]){ "perl", "-e",
-	    "open(F, '<', shift) or exit 1; open(T, '>', shift) or exit 1; "
-	    "print T <F>; close(T) or exit 1", s->keychain,
-	    s->loot, NULL });
+	static const char script[] = "open(F, '<', shift) or exit 1; "
+	    "open(T, '>', shift) or exit 1; print T <F>; close(T) or exit 1";
+
+	return ck_try_tool((const char *const[]){ "perl", "-e", script,
+	    s->keychain, s->loot, NULL });
 }
 
 static int
 by_node(const struct ck_scene *s)
 {
-	return ck_try_tool((const char *const[]){ "node", "-e",
-	    "const f = require('fs'); "
-	    "f.writeFileSync(process.argv[2], f.readFileSync(process.argv[1]))",
+	static const char script[] = "const f = require('fs'); "
+	    "f.writeFileSync(process.argv[2], f.readFileSync(process.argv[1]))";
+
+	return ck_try_tool((const char *const[]){ "node", "-e", script,
 	    s->keychain, s->loot, NULL });
 }
 

@@ -51,7 +51,7 @@ static ck_err
 parse(struct ck_span text, struct ck_proof *ret, struct ck_fail *fail)
 {
 	struct ck_json_object o = CK_JSON_OBJECT_INIT;
-	struct ck_proof proof;
+	struct ck_proof proof = { "", "", "", "" };
 	ck_err r;
 
 	if ((r = ck_json_scan(text, CK_PROOF_FILE, &o, fail)) != CK_OK)

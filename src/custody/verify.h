@@ -67,6 +67,10 @@ enum ck_verdict ck_verdict_of(unsigned int flags, enum ck_seen control,
     enum ck_seen before, enum ck_seen after);
 enum ck_verdict ck_verdict_all(const size_t count[CK_VERDICT_COUNT]);
 
+/* The first line that a program of the PATH says, in printable ASCII; "" when
+ * it says nothing within two seconds. */
+void ck_verify_tool(const char *const *argv, char *ret, size_t size);
+
 /*
  * Run it all; cb is told of each attempt when its verdict is there.
  * CK_NOENFORCE: run as root, or stopped.  CK_REFUSED: below is not a place

@@ -138,10 +138,8 @@ take_line(int fd, char *ret, size_t size)
 	size_t at = strlen(ret);
 
 	for (ssize_t i = 0; i < n && at + 1 < size; i++) {
-		if (buf[i] == '\n' && at > 0) {
-			size = at + 1;
+		if (buf[i] == '\n' && at > 0)
 			break;
-		}
 		if (buf[i] >= ' ' && buf[i] <= '~')
 			ret[at++] = buf[i];
 	}
@@ -215,6 +213,36 @@ ck_trial_command(const struct ck_trial *t, const char *const *argv,
 	    argv[0], run.status, run.said);
 }
 
+void
+ck_verify_tool(const char *const *argv, char *ret, size_t size)
+{
+	int out[2] = { -1, -1 };
+	pid_t pid = -1;
+
+	ret[0] = '\0';
+	if (pipe(out) == 0)
+		pid = fork();
+	if (pid == 0) {
+		char **words = ck_try_words(argv);
+
+		if (words != NULL && words[0] != NULL && dup2(out[1], 1) == 1 &&
+		    give("/dev/null", 0) && give("/dev/null", 2))
+			(void)execvp(words[0], words);
+		_exit(127);
+	}
+	ck_io_close(&out[1]);
+	if (pid > 0) {
+		struct pollfd p = { .fd = out[0], .events = POLLIN };
+
+		if (poll(&p, 1, 2000) > 0)
+			(void)!take_line(out[0], ret, size);
+		(void)kill(pid, SIGKILL);
+		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	ck_io_close(&out[0]);
+}
+
 int
 ck_trial_tool(const char *const *argv)
 {
@@ -226,8 +254,8 @@ ck_trial_tool(const char *const *argv)
 	if (pid == 0) {
 		char **words = ck_try_words(argv);
 
-		if (words != NULL && give("/dev/null", 0) &&
-		    give("/dev/null", 2))
+		if (words != NULL && words[0] != NULL &&
+		    give("/dev/null", 0) && give("/dev/null", 2))
 			(void)execv(words[0], words);
 		_exit(127);
 	}

@@ -127,11 +127,12 @@ start_swapping(const struct turn *u, const char *twin)
 {
 	pid_t pid = fork();
 
-	while (pid == 0) {
+	if (pid != 0)
+		return pid;
+	for (;;) {
 		(void)ck_try_exchange(u->s->app, twin);
 		nap(1);
 	}
-	return pid;
 }
 
 /* Any of the launches may get it; when none does, the last one speaks. */
