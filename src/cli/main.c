@@ -68,7 +68,8 @@ const struct verb cli_verbs[] = {
 	{ "protect", "protect list | add PATH [--write-only] | remove PATH | "
 	    "checkout DIR [--login-password-fd N]",
 	    "keep workers from further places", HEAP_BROKER, cmd_protect },
-	{ "rules", "rules [--format seatbelt|mounts|json] [--write] | "
+	{ "rules", "rules [--format seatbelt|mounts|bwrap|json] [--null] "
+	    "[--write] | "
 	    "explain PATH --op OPERATION [--checkout DIR]... "
 	    "[--login-password-fd N]",
 	    "show or write the rules that keep workers out", HEAP_BROKER,
