@@ -1,0 +1,58 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# One table of 10,000 (path, operation) cases, four readings: the evaluator, the
+# emitted profile run as Scheme in both models of rule order, the mount plan
+# read as data, and the kernel inside the worker entry with that plan.  Every
+# difference has a name and a count in fixtures/boundary/agreement.txt, made
+# anew with CK_GOLDEN=write; one without a name fails.
+# sanitized: no
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/custody.sh"
+. "$(dirname "$0")/../lib/worker.sh"
+w_need
+seed=${CK_SEED:-4}
+GOLDEN=$T_ROOT/fixtures/boundary/agreement.txt
+ENTRY=$(dirname "$CK")/clankie-worker-entry
+OUT=$T_TMP/out
+mkdir "$OUT" "$T_TMP/r"
+echo "# seed $seed"
+
+t_case 'the cases are made'
+run "$T_TOOLS/ck-agree" make "$seed" "$T_TMP/r" "$OUT"
+expect_status 0
+
+t_case 'the profile as Scheme'
+if t_find_tool tinyscheme; then
+	# Two at a time.
+	for n in 00 01 02 03; do
+		{
+			cat "$T_ROOT/tests/scheme/prelude.scm" "$OUT/scheme.$n"
+			echo '(display "the end")(newline)'
+		} >"$OUT/program.$n"
+		tinyscheme -1 "$OUT/program.$n" >"$OUT/said.$n" 2>&1 &
+		[ $((${n#0} % 2)) -eq 0 ] || wait
+	done
+	for n in 00 01 02 03; do
+		echo 'the end' >>"$OUT/answers.$n"
+		diff "$OUT/answers.$n" "$OUT/said.$n" >"$T_NOTE"
+		t_result $? "program $n and the evaluator, both models"
+	done
+	cases=$(cat "$OUT"/answers.* | tr ' ' '\n' | grep -c '^[ad][ad]$')
+	expect "$cases cases are compared" test "$cases" -eq 10000
+else
+	skip 'program and evaluator' 'no tinyscheme here'
+fi
+
+t_case 'the plan and the kernel'
+failed=0
+for calls in "$OUT"/calls.*; do
+	n=${calls##*.}
+	"$T_TOOLS/ck-agree" try "$calls" >"$OUT/outside.$n" || failed=$((failed + 1))
+	"$ENTRY" --plan "$OUT/plan.$n" -- "$T_TOOLS/ck-agree" try "$calls" \
+	    >"$OUT/inside.$n" || failed=$((failed + 1))
+done
+expect 'all are tried, outside and inside' test "$failed" -eq 0
+run "$T_TOOLS/ck-agree" compare "$seed" "$T_TMP/r" "$OUT"
+expect_status 0
+[ "${CK_GOLDEN:-}" != write ] || cp "$T_OUT" "$GOLDEN"
+expect_out_is "$GOLDEN"
