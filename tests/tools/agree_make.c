@@ -130,7 +130,10 @@ make_set(struct ag_policy *a, uint32_t *seed)
 	}
 	for (size_t i = 1; i <= more; i++) {
 		enum kind kind = (enum kind)roll(seed, KINDS);
-		const char *parent = parents[roll(seed, AG_COUNT(parents))];
+		/* The interpreter's memory is too small for very long paths in
+		 * either case. */
+		const char *parent = parents[roll(seed, AG_COUNT(parents) -
+		    (a->options.fold ? 1 : 0))];
 		char own[16];
 
 		(void)snprintf(own, sizeof(own), "own%zu", i);
@@ -145,7 +148,7 @@ make_set(struct ag_policy *a, uint32_t *seed)
 	}
 }
 
-enum { PATHS_MAX = 256, PATHS = 28 };
+enum { PATHS_MAX = 256, PATHS = 20 };
 struct paths {
 	size_t n;
 	struct ag_case at[PATHS_MAX];
@@ -300,7 +303,7 @@ ag_policy(uint32_t seed, size_t i, const char *root, bool disk,
     struct ag_policy *ret)
 {
 	char dir[CK_PATH_MAX];
-	bool mac = i % 4 == 0;
+	bool mac = i / 4 % 8 == 0;
 
 	memset(ret, 0, sizeof(*ret));
 	seed = seed * 2654435761u + (uint32_t)i * 40503u;
@@ -308,8 +311,8 @@ ag_policy(uint32_t seed, size_t i, const char *root, bool disk,
 	put(ret->home, sizeof(ret->home), dir, "/",
 	    homes[roll(&seed, AG_COUNT(homes))]);
 	put(ret->link, sizeof(ret->link), dir, "/", "way");
-	ret->options = (struct ck_worker_options){ ret->home, mac || i % 4 == 1,
-		mac };
+	ret->options = (struct ck_worker_options){ ret->home,
+		mac || i / 4 % 4 == 1, mac };
 	make_set(ret, &seed);
 	make_cases(ret, &seed);
 	if (!disk)
