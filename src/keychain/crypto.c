@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 3DES-CBC, both HMAC variants, PBKDF2 and SHA-256; see crypto.h. */
+/* 3DES-CBC, both HMAC variants and SHA-256; see crypto.h. */
 #include "crypto.h"
 
 #include <limits.h>
@@ -13,8 +13,6 @@
 
 #define SHA1_BYTES 20
 #define SHA1_BLOCK 64
-#define PBKDF2_ROUNDS 1000
-#define SALT_BYTES 20
 
 ck_err
 kc_key_fits(const struct ck_secret *key, size_t n)
@@ -273,29 +271,4 @@ kc_sha256(struct ck_span in, uint8_t ret[32])
 		return CK_INTERNAL;
 	memcpy(ret, digest, sizeof(digest));
 	return CK_OK;
-}
-
-ck_err
-kc_master_key(const struct ck_secret *password,
-    const uint8_t salt[SALT_BYTES], struct ck_secret *ret)
-{
-	struct ck_secret s = CK_SECRET_INIT;
-	ck_err r;
-
-	if (password->p == NULL)
-		return CK_LOCKED;
-	if (password->n > CK_SECRET_MAX)
-		return CK_REFUSED;
-	if ((r = ck_secret_alloc(KC_MASTER_BYTES, &s)) != CK_OK)
-		goto out;
-	if (PKCS5_PBKDF2_HMAC((const char *)password->p, (int)password->n,
-	    salt, SALT_BYTES, PBKDF2_ROUNDS, EVP_sha1(), KC_MASTER_BYTES,
-	    s.p) != 1) {
-		r = CK_INTERNAL;
-		goto out;
-	}
-	ck_secret_move(ret, &s);
-out:
-	ck_secret_wipe(&s);
-	return r;
 }
