@@ -7,7 +7,7 @@
  * for each of the 2,000 HMACs, and costs five times the hashing.  Every "get"
  * and every start of a worker waits for it.  Its plain functions for SHA-1,
  * whose state is copied by assignment, are marked as deprecated in favour of
- * those contexts; nothing else in this program uses them.
+ * those contexts.
  */
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "crypto.h"
