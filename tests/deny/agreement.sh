@@ -56,3 +56,21 @@ run "$T_TOOLS/ck-agree" compare "$seed" "$T_TMP/r" "$OUT"
 expect_status 0
 [ "${CK_GOLDEN:-}" != write ] || cp "$T_OUT" "$GOLDEN"
 expect_out_is "$GOLDEN"
+
+# A table that cannot fail would say nothing.
+t_case 'a plan without one of its steps'
+broken=$(grep -l '^shut' "$OUT"/plan.* | head -n 1)
+n=${broken##*.}
+cp "$OUT/inside.$n" "$T_TMP/inside"
+sed -e '/^shut/d' -e '/^end/d' "$broken" >"$T_TMP/plan"
+echo "end $(($(wc -l <"$T_TMP/plan") - 2))" >>"$T_TMP/plan"
+cp "$T_TMP/plan" "$broken"
+"$ENTRY" --plan "$broken" -- "$T_TOOLS/ck-agree" try "$OUT/calls.$n" >"$OUT/inside.$n"
+run "$T_TOOLS/ck-agree" compare "$seed" "$T_TMP/r" "$OUT"
+expect_status 1
+expect_err_has 'unexplained, the policy denies, the plan says 0'
+t_case 'a kernel that does less than the plan'
+cp "$OUT/outside.$n" "$OUT/inside.$n"
+run "$T_TOOLS/ck-agree" compare "$seed" "$T_TMP/r" "$OUT"
+expect_status 1
+expect_err_has 'the kernel 0 outside and 0 inside'
