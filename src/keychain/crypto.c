@@ -58,7 +58,7 @@ cbc(int encrypt, const struct ck_secret *key, const uint8_t iv[KC_IV_BYTES],
 		return r;
 	s = (void *)room.p;
 	for (size_t i = 0; i < 3; i++) {
-		DES_cblock part;
+		DES_cblock part = { 0 };
 
 		memcpy(part, key->p + i * sizeof(part), sizeof(part));
 		DES_set_key_unchecked(&part, &s->k[i]);

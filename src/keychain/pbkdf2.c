@@ -109,7 +109,7 @@ kc_master_key(const struct ck_secret *password,
 		r = CK_INTERNAL;
 		goto out;
 	}
-	for (uint8_t i = 0; i < BLOCKS; i++)
+	for (size_t i = 0; i < BLOCKS; i++)
 		if (!block(s, salt, (uint8_t)(i + 1),
 		    s->t + i * SHA_DIGEST_LENGTH)) {
 			r = CK_INTERNAL;

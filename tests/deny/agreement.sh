@@ -59,7 +59,8 @@ expect_out_is "$GOLDEN"
 
 # A table that cannot fail would say nothing.
 t_case 'plans without a kind of step'
-for broken in $(grep -l '^shut' "$OUT"/plan.*); do
+for broken in "$OUT"/plan.*; do
+	grep -q '^shut' "$broken" || continue
 	n=${broken##*.}
 	sed -e '/^shut/d' -e '/^end/d' "$broken" >"$T_TMP/plan"
 	echo "end $(($(wc -l <"$T_TMP/plan") - 2))" >>"$T_TMP/plan"

@@ -23,9 +23,10 @@ opens(const char *path, int flags)
 {
 	int fd = open(path, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
 
-	if (fd >= 0)
-		(void)close(fd);
-	return result(fd);
+	if (fd < 0)
+		return errno;
+	(void)close(fd);
+	return 0;
 }
 
 static int

@@ -42,6 +42,8 @@ static const struct {
 static uint32_t
 roll(uint32_t *seed, size_t n)
 {
+	if (n == 0)
+		errx(2, "nothing to choose from");
 	*seed = *seed * 1664525u + 1013904223u;
 	return (*seed >> 16) % (uint32_t)n;
 }
