@@ -21,6 +21,8 @@
 #define AG_FIRMLINK "/System/Volumes/Data"
 /* Beside a path that is renamed or linked, for a moment. */
 #define AG_AUX "-ck-aux"
+/* What everything has, where file systems have such. */
+#define AG_XATTR "user.ck"
 
 enum {
 	AG_POLICIES = 40,

@@ -10,7 +10,6 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#define XATTR "user.ck"
 
 static int
 result(int r)
@@ -80,6 +79,7 @@ creates(const char *path, const char *aux)
 		if (fd < 0)
 			return errno;
 		(void)!write(fd, "#\n", 2);
+		(void)!fsetxattr(fd, AG_XATTR, "x", 1, 0);
 		(void)close(fd);
 	}
 	if ((sys = result(rename(aux, path))) != 0 && unlink(aux) != 0)
@@ -103,17 +103,14 @@ static int
 reads_xattr(const char *path)
 {
 	char value[16];
-	int sys = lgetxattr(path, XATTR, value, sizeof(value)) < 0 ? errno : 0;
 
-	return sys == ENODATA ? 0 : sys;
+	return lgetxattr(path, AG_XATTR, value, sizeof(value)) < 0 ? errno : 0;
 }
 
 static int
 writes_xattr(const char *path)
 {
-	if (lsetxattr(path, XATTR, "x", 1, 0) != 0)
-		return errno;
-	return result(lremovexattr(path, XATTR));
+	return result(lsetxattr(path, AG_XATTR, "x", 1, 0));
 }
 
 bool

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #define TEN "0123456789"
@@ -65,7 +66,9 @@ make_dirs(const char *path)
 	put(text, sizeof(text), path, "", "");
 	for (char *at = text + 1; (at = strchr(at, '/')) != NULL; at++) {
 		*at = '\0';
-		if (mkdir(text, 0700) != 0 && errno != EEXIST)
+		if (mkdir(text, 0700) == 0)
+			(void)!setxattr(text, AG_XATTR, "x", 1, 0);
+		else if (errno != EEXIST)
 			err(2, "%s", text);
 		*at = '/';
 	}
@@ -80,8 +83,10 @@ make_file(const char *a, const char *b, const char *c)
 	put(path, sizeof(path), a, b, c);
 	make_dirs(path);
 	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-	if (fd < 0 || write(fd, "#\n", 2) != 2 || close(fd) != 0)
+	if (fd < 0 || write(fd, "#\n", 2) != 2)
 		err(2, "%s", path);
+	(void)!fsetxattr(fd, AG_XATTR, "x", 1, 0);
+	(void)close(fd);
 }
 
 /* What is there of a member and around it. */

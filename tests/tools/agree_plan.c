@@ -132,8 +132,8 @@ reads(enum ck_op op)
 	    op == CK_OP_MAP_EXECUTABLE;
 }
 
-/* A name and the mask itself have no bytes, but a mode that may let a
- * directory be listed; nobody can change anything. */
+/* A name and the mask itself have neither bytes nor attributes, but a mode that
+ * may let a directory be listed; nobody can change anything. */
 static enum ag_says
 in_mask(const struct ag_plan *p, const struct step *mask, enum ck_op op,
     const char *path)
@@ -147,8 +147,8 @@ in_mask(const struct ag_plan *p, const struct step *mask, enum ck_op op,
 		return AG_HIDDEN;
 	if (asks_only_whether(op))
 		return AG_OPEN;
-	return reads(op) && s->directory && (s->mode & 0400) != 0 ? AG_OPEN :
-	    AG_CLOSED;
+	return op == CK_OP_READ_DATA && s->directory &&
+	    (s->mode & 0400) != 0 ? AG_OPEN : AG_CLOSED;
 }
 
 /* Something below it is mounted on, so that it is held. */

@@ -5,11 +5,12 @@
  * ck-agree compare SEED ROOT OUT
  *
  * The agreement table (agree.h).  make lays out the homes in ROOT and writes to
- * OUT: plan.NN, calls.NN, scheme.N and answers.N.  try does the calls of one
- * file and prints an errno a line; its output outside the boundary is expected
- * in OUT/outside.NN, inside in OUT/inside.NN.  compare prints the table: how
- * often the readings agree, and each kind of difference with its count; a
- * difference of no known kind goes to standard error and ends it with 1.
+ * OUT: plan.NN, bwrap.NN, calls.NN, scheme.N and answers.N.  try does the calls
+ * of one file and prints an errno a line; its output outside the boundary is
+ * expected in OUT/outside.NN, inside in OUT/inside.NN.  compare prints the
+ * table: how often the readings agree, and each kind of difference with its
+ * count; a difference of no known kind goes to standard error and ends it with
+ * 1.  What is inside can also be bubblewrap with the arguments of bwrap.NN.
  * Linux only.
  */
 #include "agree.h"
@@ -19,6 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "boundary/bwrap.h"
 
 /* What a difference can be.  The evaluator's answer is the policy's. */
 enum kind {
@@ -78,6 +81,11 @@ put_plan(const struct ag_policy *a, size_t i, const char *out)
 		errx(2, "%s: %s", fail.place, fail.why);
 	ck_mounts_write(plan, &text);
 	put_all(out, "plan", i, &text);
+	ck_buf_free(&text);
+	if (ck_bwrap_render(plan, &options, CK_BWRAP_NULL, &text, &fail) !=
+	    CK_OK)
+		errx(2, "%s: %s", fail.place, fail.why);
+	put_all(out, "bwrap", i, &text);
 	ck_buf_free(&text);
 	free(plan);
 }
@@ -315,9 +323,10 @@ compare(uint32_t seed, const char *root, const char *out)
 	(void)printf("%6lu spellings lead to the path that is meant\n",
 	    s.spelled);
 	(void)printf("%6lu tried by the kernel, as the plan says\n", s.tried);
-	(void)printf("%6lu of them work outside, of which inside fail %lu\n",
-	    s.worked, s.kept);
 	(void)printf("%6lu unexplained\n", s.bad);
+	/* Which attributes there are depends on the file system. */
+	(void)printf("# of those that are tried, %lu work outside, and of these "
+	    "%lu fail inside\n", s.worked, s.kept);
 	return s.bad == 0 && fflush(stdout) == 0 ? 0 : 1;
 }
 
