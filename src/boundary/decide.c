@@ -18,13 +18,15 @@ lower(char c)
 	return u >= 'A' && u <= 'Z' ? (unsigned char)(u + ('a' - 'A')) : u;
 }
 
-/* The first n bytes are the same, ASCII case aside if fold. */
+/* The first n bytes are the same, ASCII case aside if fold.  From the end, for
+ * paths of one policy begin alike. */
 static bool
 same(const char *a, const char *b, size_t n, bool fold)
 {
 	if (!fold)
-		return memcmp(a, b, n) == 0;
-	for (size_t i = 0; i < n; i++)
+		return n == 0 || (a[n - 1] == b[n - 1] &&
+		    memcmp(a, b, n) == 0);
+	for (size_t i = n; i-- > 0;)
 		if (a[i] != b[i] && lower(a[i]) != lower(b[i]))
 			return false;
 	return true;

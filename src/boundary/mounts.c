@@ -213,6 +213,16 @@ members(struct plan *p)
 	return r;
 }
 
+static bool
+is_bound(const struct plan *p, const char *dir)
+{
+	for (size_t i = 0; i < p->out->n; i++)
+		if (p->out->step[i].step == CK_MOUNT_BIND &&
+		    strcmp(p->out->step[i].path, dir) == 0)
+			return true;
+	return false;
+}
+
 /* Each directory that could be renamed with a mounted path in it. */
 static ck_err
 ancestors(struct plan *p)
@@ -229,7 +239,7 @@ ancestors(struct plan *p)
 			continue;
 		for (ck_path_parent(m->path, dir); strcmp(dir, "/") != 0;
 		    ck_path_parent(dir, dir)) {
-			if (read_only_over(p, dir))
+			if (read_only_over(p, dir) || is_bound(p, dir))
 				continue;
 			if ((r = look(p, dir, &fact)) != CK_OK)
 				return r;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/io.h"
+#include "boundary/bwrap.h"
 #include "custody/advice.h"
 #include "custody/preflight.h"
 #include "custody/rules.h"
@@ -51,20 +52,37 @@ chosen_set(struct cli *cli, const struct ck_place *place,
 	return ck_rules_defaults(place, dirs, said->n, ret, &cli->fail);
 }
 
+/* How the mount plan is shown. */
+enum plan_form {
+	PLAN_FILE,                   /* as in worker.mounts */
+	PLAN_BWRAP,                  /* bubblewrap's arguments for a shell */
+	PLAN_BWRAP_NULL              /* and for its --args */
+};
+
 static ck_err
-show_mounts(struct cli *cli, const struct ck_place *place, struct shown *to)
+show_mounts(struct cli *cli, const struct ck_place *place,
+    enum plan_form form, struct shown *to)
 {
 	struct ck_mounts_options options;
+	const char *gap;
 	ck_err r;
 
 	if ((r = ck_rules_mounts(place, &to->set, true, &to->plan,
 	    &cli->fail)) != CK_OK)
 		return r;
-	ck_mounts_write(&to->plan, &to->text);
 	ck_rules_mounts_options(place, &options);
+	if (form == PLAN_FILE)
+		ck_mounts_write(&to->plan, &to->text);
+	else if ((r = ck_bwrap_render(&to->plan, &options,
+	    form == PLAN_BWRAP ? CK_BWRAP_SHELL : CK_BWRAP_NULL, &to->text,
+	    &cli->fail)) != CK_OK)
+		return r;
 	for (size_t i = 0; i < to->plan.n; i++)
 		if (ck_mounts_report(&to->plan, i, &options, &to->gaps))
 			ck_buf_bytes(&to->gaps, "", 1);
+	for (size_t i = 0; form != PLAN_FILE &&
+	    (gap = ck_bwrap_gap(i)) != NULL; i++)
+		ck_buf_bytes(&to->gaps, gap, strlen(gap) + 1);
 	if ((r = ck_buf_ok(&to->text)) == CK_OK)
 		r = ck_buf_ok(&to->gaps);
 	return r == CK_OK ? r : ck_fail_set(&cli->fail, r, NULL, "no memory");
@@ -99,7 +117,10 @@ put(struct cli *cli, const struct shown *s, const char *format,
 	js_open(&b, '{');
 	js_bool(&b, "ok", true);
 	js_text(&b, "format", format);
-	js_text(&b, "path", path);
+	if (path != NULL)
+		js_text(&b, "path", path);
+	else
+		js_null(&b, "path");
 	js_bool(&b, "written", written);
 	js_bytes(&b, "text", ck_buf_view(&s->text));
 	js_name(&b, "gaps");
@@ -156,14 +177,37 @@ struct asked {
 	const char *format;
 	const char *path, *op;       /* NULL, unless it is to be explained */
 	bool write;
+	bool null;                   /* bwrap: for its --args */
 };
+
+/* As text, which is the place's file in two of the formats. */
+static ck_err
+show_text(struct cli *cli, const struct ck_place *place,
+    const struct asked *asked, struct shown *s)
+{
+	const char *path = NULL;
+	ck_err r;
+
+	if (strcmp(asked->format, "bwrap") == 0) {
+		r = show_mounts(cli, place, asked->null ? PLAN_BWRAP_NULL :
+		    PLAN_BWRAP, s);
+	} else if (strcmp(asked->format, "mounts") == 0) {
+		path = place->mounts;
+		r = show_mounts(cli, place, PLAN_FILE, s);
+	} else {
+		path = place->rules;
+		r = ck_rules_seatbelt(place, &s->set, true, &s->text,
+		    &cli->fail);
+	}
+	return r != CK_OK ? r : put(cli, s, asked->format, path,
+	    asked->write);
+}
 
 static ck_err
 show(struct cli *cli, const struct ck_place *place, const struct ck_view *v,
     const struct opt_list *said, const struct asked *asked)
 {
 	struct shown *s = calloc(1, sizeof(*s));
-	bool mounts = strcmp(asked->format, "mounts") == 0;
 	ck_err r;
 
 	if (s == NULL)
@@ -177,16 +221,23 @@ show(struct cli *cli, const struct ck_place *place, const struct ck_view *v,
 		return r;
 	}
 	if (r == CK_OK)
-		r = mounts ? show_mounts(cli, place, s) :
-		    ck_rules_seatbelt(place, &s->set, true, &s->text,
-		    &cli->fail);
-	if (r == CK_OK)
-		r = put(cli, s, asked->format,
-		    mounts ? place->mounts : place->rules, asked->write);
+		r = show_text(cli, place, asked, s);
 	ck_buf_free(&s->text);
 	ck_buf_free(&s->gaps);
 	free(s);
 	return r;
+}
+
+static bool
+is_format(const char *format)
+{
+	static const char *const formats[] = { "seatbelt", "mounts", "bwrap",
+		"json" };
+
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+		if (strcmp(format, formats[i]) == 0)
+			return true;
+	return false;
 }
 
 /* Does what was asked for make sense together? */
@@ -201,12 +252,14 @@ judge_asked(struct cli *cli, const char *const *words, size_t n,
 	if ((asked->path != NULL) != (asked->op != NULL))
 		return ck_fail_set(&cli->fail, CK_USAGE, "--op",
 		    "goes with explain and a path, which needs it");
-	if (strcmp(asked->format, "seatbelt") != 0 &&
-	    strcmp(asked->format, "mounts") != 0 &&
-	    strcmp(asked->format, "json") != 0)
+	if (!is_format(asked->format))
 		return ck_fail_set(&cli->fail, CK_UNSUPPORTED, asked->format,
-		    "is not a format of this version; seatbelt, mounts and "
-		    "json are");
+		    "is not a format of this version; seatbelt, mounts, bwrap "
+		    "and json are");
+	if (asked->null && (cli->json ||
+	    strcmp(asked->format, "bwrap") != 0))
+		return ck_fail_set(&cli->fail, CK_USAGE, "--null",
+		    "goes with --format bwrap, and not with --json");
 	if (asked->write && (said->n > 0 || asked->path != NULL))
 		return ck_fail_set(&cli->fail, CK_USAGE, NULL,
 		    "explain and --checkout only show; what is written comes "
@@ -222,7 +275,7 @@ cmd_rules(struct cli *cli, int argc, char **argv)
 	struct opt_list said = { { NULL }, 0 };
 	struct ck_view v = CK_VIEW_INIT;
 	struct ck_secret password = CK_SECRET_INIT;
-	struct asked asked = { "seatbelt", NULL, NULL, false };
+	struct asked asked = { "seatbelt", NULL, NULL, false, false };
 	const char *words[2];
 	struct ck_place place;
 	int password_fd = -1;
@@ -231,6 +284,7 @@ cmd_rules(struct cli *cli, int argc, char **argv)
 		{ "--format", OPT_TEXT, &asked.format },
 		{ "--op", OPT_TEXT, &asked.op },
 		{ "--write", OPT_FLAG, &asked.write },
+		{ "--null", OPT_FLAG, &asked.null },
 		{ "--checkout", OPT_LIST, &said },
 		{ "--login-password-fd", OPT_FD, &password_fd },
 	};

@@ -68,7 +68,8 @@ const struct verb cli_verbs[] = {
 	{ "protect", "protect list | add PATH [--write-only] | remove PATH | "
 	    "checkout DIR [--login-password-fd N]",
 	    "keep workers from further places", HEAP_BROKER, cmd_protect },
-	{ "rules", "rules [--format seatbelt|mounts|json] [--write] | "
+	{ "rules", "rules [--format seatbelt|mounts|bwrap|json] [--null] "
+	    "[--write] | "
 	    "explain PATH --op OPERATION [--checkout DIR]... "
 	    "[--login-password-fd N]",
 	    "show or write the rules that keep workers out", HEAP_BROKER,
@@ -185,8 +186,12 @@ cli_prepare(struct cli *cli, size_t heap)
 		return ck_fail_set(&cli->fail, CK_INTERNAL, NULL,
 		    "the system does not let this process refuse core dumps "
 		    "and tracing");
-	/* A configuration file named by the environment could load code. */
-	if (OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL) != 1)
+	/* A configuration file named by the environment could load code.  And
+	 * a list of every cipher's names is only for who looks one up by an
+	 * old name; making it takes longer than all that is done with it. */
+	if (OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG |
+	    OPENSSL_INIT_NO_ADD_ALL_CIPHERS |
+	    OPENSSL_INIT_NO_ADD_ALL_DIGESTS, NULL) != 1)
 		return ck_fail_set(&cli->fail, CK_INTERNAL, NULL,
 		    "libcrypto cannot be started");
 	if ((r = ck_secret_heap_init(heap, &cli->fail)) != CK_OK)

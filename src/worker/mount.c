@@ -52,9 +52,9 @@ walk_again(const struct worker *w, size_t i, int *ret_fd,
 	return CK_OK;
 }
 
-/* The number by which the kernel's list names the mount that fd is on. */
+/* The number of the mount that fd is on, by the text that all kernels have. */
 static long
-mount_id(int fd)
+mount_id_by_text(int fd)
 {
 	char path[WK_FD_PATH_SIZE + 8], text[512];
 	const char *at;
@@ -70,6 +70,19 @@ mount_id(int fd)
 	text[n < 0 ? 0 : n] = '\0';
 	at = strstr(text, "mnt_id:");
 	return at == NULL ? -1 : strtol(at + 7, NULL, 10);
+}
+
+/* The number by which the kernel's list names the mount that fd is on: in one
+ * call by kernels from 5.8. */
+static long
+mount_id(int fd)
+{
+	struct statx stx;
+
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &stx) == 0 &&
+	    (stx.stx_mask & STATX_MNT_ID) != 0)
+		return (long)stx.stx_mnt_id;
+	return mount_id_by_text(fd);
 }
 
 /* After a mount: the path leads to it now.  The caller closes *ret_fd. */

@@ -34,6 +34,18 @@ normal_rules() {
 		{ print }'
 }
 
+# Without what is about the directories above the home.
+normal_below() {
+	normal "$1" | grep -v "^--bind /"
+}
+
+normal_json() {
+	normal "$1" | sed -e 's/},{/},\n{/g' -e 's/\[{/[\n{/' |
+	    awk -v data=/System/Volumes/Data '
+		/"part":"ancestor"/ && !/"path":"[^"]*@HOME@/ { next }
+		{ print }'
+}
+
 expect_golden() { # name; how to make it normal
 	"${2:-normal}" "$T_OUT" >"$T_TMP/$1"
 	if [ "${CK_GOLDEN:-}" = write ]; then
@@ -125,6 +137,13 @@ expect_json path "$KEYS/worker.mounts"
 "$T_TOOLS/ck-json" text <"$T_OUT" >"$T_TMP/text"
 expect 'the plan of --json is that of the file' \
     test "$(cat "$T_TMP/text")" = "$(cat "$KEYS/worker.mounts" && echo)"
+run "$CK" rules --format bwrap
+expect_status 0
+expect_golden rules.bwrap normal_below
+expect_err_has 'bwrap: nothing is proved at the launch'
+run "$CK" rules --format json
+expect_status 0
+expect_golden rules.json normal_json
 for line in 'mask dir 0100 [0-9]* [0-9]* '"$KEYS" \
     'name file 0000 - - '"$DEDICATED" \
     'mask dir 0500 [0-9]* [0-9]* '"$CLANKIE" \
@@ -394,3 +413,20 @@ expect_golden status-restored.txt
 
 t_case 'whole script'
 t_no_secret "$KEYS/custody.db" "$KEYS/worker.sb" "$KEYS/worker.mounts"
+
+# As /tmp and /var are on macOS: the rules have the place it leads to.
+t_case 'a home with an odd name, and behind a symbolic link'
+odd=$T_TMP/"o'd \"q\" b\\s é"
+mkdir -m 0700 "$odd" "$odd/.clankie-keys"
+ln -s "$odd" "$T_TMP/way"
+for format in seatbelt mounts bwrap json; do
+	run env HOME="$odd" "$CK" rules --format $format
+	expect_status 0
+	cp "$T_OUT" "$T_TMP/straight"
+	run env HOME="$T_TMP/way" "$CK" rules --format $format
+	expect_status 0
+	expect_out_is "$T_TMP/straight"
+	refute "$format does not name the link" grep -qF "$T_TMP/way" "$T_OUT"
+	run env HOME="$T_TMP/../${T_TMP##*/}/./way/" "$CK" rules --format $format
+	expect_out_is "$T_TMP/straight"
+done

@@ -77,6 +77,26 @@ if t_find_tool dpkg-deb; then
 else
 	skip 'a Debian package' 'no dpkg-deb here'
 fi
+if t_find_tool make; then
+	works 'make install into the home' '
+	    mkdir mk && printf "prefix = /usr/local\ninstall:\n\tinstall -d \$(prefix)/bin \$(prefix)/lib/mk\n" >mk/Makefile &&
+	    printf "\tinstall -m 0755 tool \$(prefix)/bin/mktool\n\tinstall -m 0644 Makefile \$(prefix)/lib/mk/data\n" >>mk/Makefile &&
+	    printf "#!/bin/sh\ncat \"\${0%%/*}/../lib/mk/data\" | wc -l\n" >mk/tool && make -s -C mk install prefix="$HOME/.local" &&
+	    "$HOME/.local/bin/mktool" && make -s -C mk install prefix="$HOME/.local" && rm -r mk'
+else
+	skip 'make install into the home' 'no make here'
+fi
+# Two of its files have the name of the home in them.
+if t_find_tool python3 && python3 -m pip --version >/dev/null 2>&1; then
+	works 'a Python package' '
+	    mkdir py && printf "from setuptools import setup\nsetup(name=\"px\", version=\"1\", py_modules=[\"px\"])\n" >py/setup.py &&
+	    echo "print(1)" >py/px.py && python3 -m pip --no-cache-dir -qq install --no-index --no-build-isolation \
+	    --no-compile --target "$HOME/.local/py" ./py >/dev/null 2>&1 &&
+	    PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$HOME/.local/py python3 -m px && ls "$HOME/.local/py/"* &&
+	    rm -r py "$HOME/.local/py/px-1.dist-info/RECORD" "$HOME/.local/py/px-1.dist-info/direct_url.json"'
+else
+	skip 'a Python package' 'no pip here'
+fi
 if t_find_tool npm; then
 	works 'an npm package' '
 	    mkdir -p np && echo "{\"name\":\"np\",\"version\":\"1.0.0\",\"bin\":\"x.js\"}" >np/package.json &&

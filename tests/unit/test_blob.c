@@ -2,6 +2,8 @@
 /* The DbBlob: known values, real files, wrong passwords, damage. */
 #include "unit.h"
 
+#include <openssl/evp.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,6 +58,34 @@ master_key_of_the_example(void **state)
 	assert_int_equal(master.n, sizeof(want));
 	assert_true(memcmp(master.p, want, sizeof(want)) == 0);
 	ck_secret_wipe(&master);
+}
+
+/* Ours and libcrypto's: around the length of a block, where the key of an HMAC
+ * begins to be hashed, and up to the longest. */
+static void
+master_key_is_that_of_libcrypto(void **state)
+{
+	static const size_t lengths[] = { 1, 20, 63, 64, 65, 127, 128, 129,
+		CK_SECRET_MAX };
+	uint8_t salt[20], want[KC_MASTER_BYTES];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		struct ck_secret password = CK_SECRET_INIT;
+		struct ck_secret master = CK_SECRET_INIT;
+
+		help_fill((uint8_t)i, salt, sizeof(salt));
+		assert_int_equal(ck_secret_random(lengths[i], &password),
+		    CK_OK);
+		assert_int_equal(PKCS5_PBKDF2_HMAC((const char *)password.p,
+		    (int)password.n, salt, sizeof(salt), 1000, EVP_sha1(),
+		    sizeof(want), want), 1);
+		assert_int_equal(kc_master_key(&password, salt, &master),
+		    CK_OK);
+		assert_memory_equal(master.p, want, sizeof(want));
+		ck_secret_wipe(&master);
+		ck_secret_wipe(&password);
+	}
 }
 
 /* PBKDF2 of an empty password and a salt of zeros, computed elsewhere. */
@@ -561,6 +591,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(master_key_of_the_example),
+		cmocka_unit_test(master_key_is_that_of_libcrypto),
 		cmocka_unit_test(master_key_of_an_empty_password_exists),
 		cmocka_unit_test(master_key_of_an_endless_password_is_refused),
 		cmocka_unit_test(example_is_encoded_to_the_byte),
