@@ -6,7 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 #define ROWS_MAX 160
+#define WHOLE_MS (5 * 60 * 1000)   /* fifty times what it takes */
 
 const char *
 ck_verdict_name(enum ck_verdict v)
@@ -71,6 +74,7 @@ struct engine {
 	struct ck_verify_row row[ROWS_MAX];
 	size_t n;
 	struct ck_verify_sum sum;
+	uint64_t until;
 };
 
 /* Can a worker be started here at all? */
@@ -111,9 +115,13 @@ mend(struct engine *e, enum ck_seen seen, struct ck_fail *fail)
 static ck_err
 stopped(const struct engine *e, struct ck_fail *fail)
 {
-	return *e->t.how->stop == 0 ? CK_OK :
-	    ck_fail_set(fail, CK_NOENFORCE, NULL, "was stopped: nothing is "
-	    "proved");
+	if (*e->t.how->stop != 0)
+		return ck_fail_set(fail, CK_NOENFORCE, NULL,
+		    "was stopped: nothing is proved");
+	if (ck_clock_mono_ms() > e->until)
+		return ck_fail_set(fail, CK_NOENFORCE, NULL, "has taken five "
+		    "minutes, which is too long: nothing is proved");
+	return CK_OK;
 }
 
 /* Outside, then inside: the first half. */
@@ -232,6 +240,7 @@ ck_verify(const struct ck_verify_how *how, ck_verify_cb cb, void *arg,
 	if ((r = choose(&e, how->only, fail)) != CK_OK ||
 	    (r = ck_trial_begin(how, &e.t, fail)) != CK_OK)
 		return r;
+	e.until = ck_clock_mono_ms() + WHOLE_MS;
 	r = run(&e, cb, arg, fail);
 	ck_trial_end(&e.t);
 	/* Whatever failed then, failed because of that. */
