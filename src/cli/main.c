@@ -14,6 +14,7 @@
 
 #include "base/io.h"
 #include "base/platform.h"
+#include "records/records.h"
 #include "store/json.h"
 
 /* Secure memory, of which pages that are not used cost nothing: a 1 MiB item
@@ -197,6 +198,7 @@ cli_prepare(struct cli *cli, size_t heap)
 	if ((r = ck_secret_heap_init(heap, &cli->fail)) != CK_OK)
 		return r;
 	ck_json_init();
+	ck_records_init();
 	return CK_OK;
 }
 

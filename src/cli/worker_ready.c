@@ -71,14 +71,15 @@ judge(struct cli *cli, const struct worker_said *said,
 	if ((r = recorded(cli, &launch.v, said, entry, start)) == CK_OK)
 		r = ck_launch_settle(&start->place, &launch, &start->how,
 		    &cli->fail);
-	ck_launch_close(&launch);
-	if (r != CK_OK || (r = find_entry(cli, entry, start)) != CK_OK)
+	/* This process ends now, and with it the transaction; only who writes
+	 * must have ended it before. */
+	if (r != CK_OK || (r = find_entry(cli, entry, start)) != CK_OK ||
+	    !news)
 		return r;
+	ck_launch_close(&launch);
 	/* While something else is under way the next launch will do. */
-	if (news && (r = ck_launch_remember(&start->place,
-	    &cli->fail)) == CK_BUSY)
-		r = CK_OK;
-	return r;
+	r = ck_launch_remember(&start->place, &cli->fail);
+	return r == CK_BUSY ? CK_OK : r;
 }
 
 /* In the other process. */

@@ -45,6 +45,14 @@ same_file(struct ck_records *rec, int dirfd, const struct stat *judged,
 	return CK_OK;
 }
 
+/* A refusal costs time and nothing else. */
+void
+ck_records_init(void)
+{
+	(void)sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
+	(void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
 static ck_err
 connect_db(struct ck_records *rec, struct ck_fail *fail)
 {

@@ -59,6 +59,10 @@ enum ck_rec_how {
 	CK_REC_CREATE   /* make the file if it is missing, then as WRITE */
 };
 
+/* Once, before the first use, in a program of which one thread uses records:
+ * SQLite then takes no locks of its own and keeps no count of its memory. */
+void ck_records_init(void);
+
 /*
  * Open custody.db.  dirfd is the opened and checked custody directory, dir
  * its canonical path (CK_CHANGED when they are two directories).  The file
