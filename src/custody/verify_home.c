@@ -243,14 +243,29 @@ print_names(const char *path, struct ck_buf *out)
 	free(names);
 }
 
+/* The unlock password is among them, if one that opens nothing. */
+static void
+print_content(const char *path, struct ck_buf *out)
+{
+	struct ck_secret text = CK_SECRET_INIT;
+	uint8_t md[CK_SHA256_BYTES];
+	int fd = -1;
+
+	if (ck_io_open_file(AT_FDCWD, path, NULL, 0, &fd, NULL, NULL) ==
+	    CK_OK && ck_secret_read_file(fd, CK_SECRET_MAX, path, &text,
+	    NULL) == CK_OK) {
+		ck_hash(CK_SHA256, (struct ck_span){ text.p, text.n }, md);
+		ck_buf_bytes(out, md, sizeof(md));
+	}
+	ck_secret_wipe(&text);
+	ck_io_close(&fd);
+}
+
 /* Of a directory what it is, of a file its content, too. */
 static void
 print_one(const char *path, bool names, struct ck_buf *out)
 {
-	uint8_t *bytes = NULL;
 	struct stat st;
-	size_t n = 0;
-	int fd = -1;
 
 	if (lstat(path, &st) != 0) {
 		ck_buf_format(out, "%s: %d\n", path, errno);
@@ -266,12 +281,7 @@ print_one(const char *path, bool names, struct ck_buf *out)
 	ck_buf_format(out, "%llu %lld %lld\n",
 	    (unsigned long long)st.st_nlink, (long long)st.st_size,
 	    (long long)st.st_mtime);
-	if (ck_io_open_file(AT_FDCWD, path, NULL, 0, &fd, NULL, NULL) ==
-	    CK_OK && ck_io_read_all(fd, CK_SECRET_MAX, path, &bytes, &n,
-	    NULL) == CK_OK)
-		ck_buf_bytes(out, bytes, n);
-	free(bytes);
-	ck_io_close(&fd);
+	print_content(path, out);
 }
 
 ck_err

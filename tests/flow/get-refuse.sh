@@ -269,3 +269,17 @@ rm "$LOGIN"
 get_login --raw
 expect_status 23
 expect_err_has "$LOGIN"
+# What cannot be looked into may hold it.
+t_case 'another credential, while the keychain cannot be opened'
+c_home
+c_broker
+run "$CK" get last --service bot.clankie.credentials --account last --raw
+expect_status 0
+"$CK" migrate >"$T_TMP/null" 2>&1
+run "$CK" get last --service bot.clankie.credentials --account last --raw
+expect_status 0
+rm "$UNLOCK"
+run "$CK" get last --service bot.clankie.credentials --account last --raw
+expect_status 23
+expect_err_has 'unlock password'
+expect_out_empty

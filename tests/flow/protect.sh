@@ -155,6 +155,10 @@ if t_find_tool sqlite3; then
 	k_back 'edited records are not sealed again'
 	sqlite3 "$KEYS/custody.db" "DELETE FROM protected WHERE why = 'checkout'"
 	refuses 13 'seal' add "$T_HOME/notes"
+	k_back 'a row that somebody else wrote is not there already'
+	sqlite3 "$KEYS/custody.db" "INSERT INTO protected (path, kind, deny, why)
+	    VALUES ('$T_HOME/notes', 'directory', 'read+write', 'by the owner')"
+	refuses 13 'seal' add "$T_HOME/notes"
 else
 	skip 'edited records' 'no sqlite3'
 fi
