@@ -79,8 +79,9 @@ is_leftover(const struct ck_out *o, const char *dir, const char *name)
 static enum kind
 in_custody(const struct ck_out *o, const char *name)
 {
+	static const char journal[] = CK_REC_FILE "-journal";
 	static const char *const ours[] = {
-		CK_REC_FILE, CK_REC_FILE "-journal", CK_RULES_FILE,
+		CK_REC_FILE, journal, CK_RULES_FILE,
 		CK_MOUNTS_FILE, CK_PROOF_FILE
 	};
 
