@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/environ.h"
+#include "custody/advice.h"
 #include "custody/broker.h"
 #include "store/broker_file.h"
 #include "store/dotenv.h"
@@ -15,6 +16,30 @@
 
 #define OVERRIDE "CLANKIE_OPERATOR_TOKEN"
 #define NAMES_SHOWN 12
+
+/* An operation that is open has not taken its copy away yet. */
+static bool
+is_on_its_way(const struct ck_check *c)
+{
+	const char *operation = c->v.journal.operation;
+
+	return ck_view_is_moving(&c->v, c->p) &&
+	    (strcmp(operation, "migrate") == 0 ||
+	    strcmp(operation, "restore") == 0);
+}
+
+static void
+on_its_way(struct ck_check *c, enum ck_rec_kind kind, const char *path)
+{
+	char next[CK_ADVICE_SIZE] = "";
+
+	ck_advice_finish(c->p, &c->v.journal, next);
+	ck_finding_add(c->out, kind == CK_KIND_LOGIN_KEYCHAIN ?
+	    CK_F_SECOND_LOGIN : CK_F_SECOND_FILE, path, next,
+	    "holds %s / %s, where every process of yours can read it, since "
+	    "a %s was not finished", c->p->service, c->p->account,
+	    c->v.journal.operation);
+}
 
 static void
 look_in(struct ck_check *c, enum ck_rec_kind kind, const char *path)
@@ -26,7 +51,9 @@ look_in(struct ck_check *c, enum ck_rec_kind kind, const char *path)
 	where.broker_kind = kind;
 	(void)snprintf(where.broker, sizeof(where.broker), "%s", path);
 	r = ck_broker_read(&where, NULL, &fail);
-	if (r == CK_OK)
+	if (r == CK_OK && is_on_its_way(c))
+		on_its_way(c, kind, path);
+	else if (r == CK_OK)
 		ck_finding_add(c->out, kind == CK_KIND_LOGIN_KEYCHAIN ?
 		    CK_F_SECOND_LOGIN : CK_F_SECOND_FILE, path, NULL,
 		    "holds %s / %s although the dedicated keychain is in "

@@ -372,7 +372,8 @@ ck_doctor_remedies(const struct ck_place *p, struct ck_doctor *d,
 
 	d->nsteps = 0;
 	for (size_t i = 0; i < d->found.n; i++) {
-		const struct ck_case c = { p, &d->found.at[i] };
+		const struct ck_case c = { p, &d->found.at[i],
+			&d->found };
 
 		d->remedy[i] = none;
 		treat(&c, &d->remedy[i]);

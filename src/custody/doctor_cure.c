@@ -122,10 +122,63 @@ unlock_wrong(const struct ck_case *c, struct ck_cure *cure)
 		unlock(c, cure);
 }
 
+/* Was the dedicated keychain opened, and nothing found that keeps it from
+ * giving the credential?  Else what lies elsewhere may be the last copy. */
+static bool
+gives_its_value(const struct ck_case *c)
+{
+	static const enum ck_finding_code not[] = {
+		CK_F_DEDICATED_MISSING, CK_F_DEDICATED_LOCKED,
+		CK_F_DEDICATED_DAMAGED, CK_F_DEDICATED_DENIED,
+		CK_F_ITEM_ATTRIBUTES, CK_F_UNLOCK_MISSING, CK_F_UNLOCK_WRONG,
+		CK_F_UNLOCK_UNREADABLE, CK_F_RECORDS_MISSING,
+		CK_F_RECORDS_DAMAGED, CK_F_RECORDS_UNREADABLE,
+		CK_F_SEAL_BROKEN, CK_F_GENERATION_BEHIND, CK_F_NOT_JUDGED
+	};
+
+	for (size_t i = 0; i < sizeof(not) / sizeof(not[0]); i++)
+		if (ck_findings_has(c->all, not[i]))
+			return false;
+	/* Without the broker's password it was not opened. */
+	for (size_t i = 0; c->p != NULL && i < c->all->n; i++)
+		if (c->all->at[i].code == CK_F_NOT_CHECKED &&
+		    (strcmp(c->all->at[i].place, c->p->keychain) == 0 ||
+		    strcmp(c->all->at[i].place, c->p->broker) == 0))
+			return false;
+	return true;
+}
+
+/* Nothing is removed that may be the last copy, nor what an operation that is
+ * open takes away by itself. */
+static bool
+may_remove(const struct ck_case *c, struct ck_cure *cure)
+{
+	if (strncmp(c->f->next, KEYS, strlen(KEYS)) == 0) {
+		cure->command = "clankie-keys%V%w";
+		cure->decide = NULL;
+		return false;
+	}
+	if (gives_its_value(c))
+		return true;
+	cure->command = NULL;
+	cure->decide = "keep it: it may be the last copy.  Mend first what "
+	    "keeps the dedicated keychain from being read, then ask "
+	    "clankie-keys doctor%c%o again";
+	return false;
+}
+
+static void
+second_file(const struct ck_case *c, struct ck_cure *cure)
+{
+	(void)may_remove(c, cure);
+}
+
 /* macOS keeps its own login keychain. */
 static void
 second_login(const struct ck_case *c, struct ck_cure *cure)
 {
+	if (!may_remove(c, cure))
+		return;
 	if (ck_path_contains_nocase(c->f->place, "login.keychain"))
 		cure->command = "security delete-generic-password -s %v -a %a "
 		    "%P";
@@ -241,11 +294,11 @@ static const struct row {
 	    second_login },
 	[CK_F_SECOND_FILE] = { AT_SECOND, {
 	    "cp -p %P %P.new && jq --arg a %a 'del(.[$a])' %P >%P.new && "
-	    "mv %P.new %P", NOBODYS }, NULL },
+	    "mv %P.new %P", NOBODYS }, second_file },
 	[CK_F_SECOND_DOTENV] = { AT_SECOND, {
 	    "cp -p %P %P.new && sed /clankie_op_/d %P >%P.new && "
 	    "mv %P.new %P && " KEYS "rotate%c%w",
-	    "every process of yours could read it there" }, NULL },
+	    "every process of yours could read it there" }, second_file },
 	[CK_F_OVERRIDE] = { AT_ENVIRONMENT, {
 	    "unset CLANKIE_OPERATOR_TOKEN",
 	    "find out what sets it, or it comes back" }, NULL },

@@ -23,6 +23,7 @@ struct ck_cure {
 struct ck_case {
 	const struct ck_place *p;     /* NULL: could not be resolved */
 	const struct ck_finding *f;
+	const struct ck_findings *all;   /* what else was found */
 };
 
 /* What applies to this case, and when it is its turn. */

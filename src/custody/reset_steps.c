@@ -65,6 +65,28 @@ is_noted(const struct ck_reset_run *run, const struct ck_anchor *anchor)
 	    strcmp(anchor->operation, note) == 0;
 }
 
+/* It may open what is kept aside, so nobody is asked to remove it. */
+static ck_err
+not_our_password(const struct ck_reset_run *run, struct ck_fail *fail)
+{
+	const struct ck_place *p = run->p;
+
+	if (p->broker_kind == CK_KIND_LOGIN_KEYCHAIN) {
+		(void)ck_fail_set(fail, CK_DECIDE, p->broker, "got an item "
+		    CK_OWN_SERVICE " / " CK_UNLOCK_ACCOUNT " while a reset "
+		    "was under way, and not by it");
+		ck_advise(fail, p, "keep its value if it opens what the reset "
+		    "kept aside, remove that one item, then {"
+		    CK_RESET_OPERATION "}");
+		return CK_DECIDE;
+	}
+	(void)ck_fail_set(fail, CK_DECIDE, p->unlock, "was stored while a "
+	    "reset was under way, and not by it");
+	ck_advise(fail, p, "mv '%.400s' '%.400s.kept'; then {"
+	    CK_RESET_OPERATION "}", p->unlock, p->unlock);
+	return CK_DECIDE;
+}
+
 /* A new password, unless an interrupted run stored one. */
 static ck_err
 make_password(struct ck_reset_run *run, struct ck_fail *fail)
@@ -74,14 +96,8 @@ make_password(struct ck_reset_run *run, struct ck_fail *fail)
 	ck_err r;
 
 	r = ck_unlock_place_read(run->p, &run->password, &anchor, fail);
-	if (r == CK_OK && !is_noted(run, &anchor)) {
-		(void)ck_fail_set(fail, CK_DECIDE, run->p->broker,
-		    "an unlock password was stored while a reset was under "
-		    "way, and not by it");
-		ck_advise(fail, run->p, "remove it, then {"
-		    CK_RESET_OPERATION "}");
-		return CK_DECIDE;
-	}
+	if (r == CK_OK && !is_noted(run, &anchor))
+		return not_our_password(run, fail);
 	if (r != CK_NOSTORE)
 		return r;
 	if ((r = ck_unlock_make(&run->password)) != CK_OK)
