@@ -7,6 +7,7 @@
 #include "base/io.h"
 #include "custody/advice.h"
 #include "custody/broker.h"
+#include "custody/dedicated.h"
 #include "custody/preflight.h"
 #include "custody/seal.h"
 
@@ -97,6 +98,16 @@ none_elsewhere(struct ck_reset_run *run, struct ck_fail *fail)
 	return r == CK_OK ? ck_reset_others_lost(run, fail) : r;
 }
 
+/* What an interrupted reset had made is lost as well: a reset of its own, with
+ * names of its own for what it keeps aside. */
+static void
+begin_over(struct ck_reset_run *run)
+{
+	run->resumed = false;
+	run->taken_over = true;
+	run->over_again = true;
+}
+
 /* The row says that the old ones are kept aside, and no keychain is there.  A
  * password that is not of this reset is kept aside, too: it may open what
  * somebody took away. */
@@ -108,8 +119,8 @@ goes_on_without(struct ck_reset_run *run, struct ck_fail *fail)
 
 	if ((r = ck_reset_is_foreign(run, &foreign, fail)) != CK_OK)
 		return r;
-	if (foreign)
-		run->v.journal.step = CK_RESET_BEGUN;
+	if (foreign || run->v.hollow)
+		begin_over(run);
 	return none_elsewhere(run, fail);
 }
 
@@ -126,15 +137,23 @@ preflight(struct ck_reset_run *run, struct ck_fail *fail)
 	 * unless the new keychain is there.  A row that nothing but itself
 	 * tells of is no reason to give up anything. */
 	if (run->resumed && run->v.journal.step >= CK_RESET_ASIDE) {
-		if (!run->v.dedicated)
+		if (!run->v.dedicated &&
+		    run->v.journal.step < CK_RESET_INSTALLED)
 			return goes_on_without(run, fail);
-		if ((r = ck_reset_is_ours(run, &ours, fail)) != CK_OK || ours)
+		if (run->v.dedicated &&
+		    (((r = ck_reset_is_ours(run, &ours, fail)) != CK_OK &&
+		    r != CK_NOSTORE) || ours))
 			return r;
 	}
 	if ((r = ck_reset_judge(run->p, &run->v, &run->lost, fail)) != CK_OK)
 		return r;
-	if (run->lost != CK_LOST_NOTHING)
+	if (run->lost != CK_LOST_NOTHING) {
+		/* The new ones had taken the place of the old ones, and are
+		 * lost in their turn; or what is there now is of neither. */
+		if (run->resumed && run->v.journal.step >= CK_RESET_ASIDE)
+			begin_over(run);
 		return none_elsewhere(run, fail);
+	}
 	if (run->resumed && run->lockfd >= 0 &&
 	    (r = ck_reset_withdraw(run, fail)) != CK_OK)
 		return r;
@@ -193,6 +212,10 @@ carry_out(struct ck_reset_run *run, struct ck_fail *fail)
 	int step = run->resumed ? run->v.journal.step : 0;
 	ck_err r = CK_OK;
 
+	/* Its keychain was never in place, and nobody saw the bearer in it. */
+	if (run->over_again && (r = ck_dedicated_discard(run->p, run->v.dirfd,
+	    CK_SCRATCH_PREFIX, run->v.journal.nonce, fail)) != CK_OK)
+		return r;
 	if (step < CK_RESET_BEGUN &&
 	    (r = ck_reset_begin(run, fail)) != CK_OK)
 		return r;

@@ -24,6 +24,7 @@ struct ck_reset_run {
 	struct ck_reset_names others;   /* those that are given up with it */
 	bool resumed;
 	bool taken_over;         /* another operation was open and is given up */
+	bool over_again;         /* that one was a reset, whose work is lost */
 	bool installed;          /* the new file has, or may have, its name */
 	struct ck_secret password;
 	char nonce[33];
