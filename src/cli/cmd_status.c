@@ -28,20 +28,31 @@ rules_name(const struct ck_status *s)
 	return s->rules_match ? "match" : "differ";
 }
 
+/* One place on its line; a name may hold what a terminal would obey. */
+static void
+place_line(struct ck_buf *b, const char *what, const char *path)
+{
+	ck_buf_format(b, "%-13s", what);
+	cli_show_bytes(b, CK_SPAN_TEXT(path));
+}
+
 /* How things stand with the file, in words. */
 static void
 file_lines(const struct ck_place *p, const struct ck_status *s,
     struct ck_buf *b)
 {
 	if (s->file_err != CK_OK) {
-		ck_buf_format(b, "keychain     %s\n             %s: %s\n",
-		    p->keychain, ck_err_text(s->file_err),
-		    s->file_fail.why);
+		place_line(b, "keychain", p->keychain);
+		ck_buf_format(b, "\n             %s: ",
+		    ck_err_text(s->file_err));
+		cli_show_bytes(b, CK_SPAN_TEXT(s->file_fail.why));
+		ck_buf_text(b, "\n");
 		return;
 	}
-	ck_buf_format(b, "keychain     %s\n"
+	place_line(b, "keychain", p->keychain);
+	ck_buf_format(b, "\n"
 	    "             mode %04o, blob version 0x%x, %u item%s, %s\n"
-	    "             locks after %u s%s%s\n", p->keychain,
+	    "             locks after %u s%s%s\n",
 	    (unsigned int)s->file.mode, s->file.version, s->file.items,
 	    s->file.items == 1 ? "" : "s",
 	    s->list_err == CK_OK ? "not on the search list (as intended)" :
@@ -105,9 +116,11 @@ next_lines(const struct ck_place *p, const struct ck_status *s,
 		    s->journal.operation, next);
 	else if (next[0] != '\0')
 		ck_buf_format(b, "next: %s\n", next);
-	else if (s->sandbox_err != CK_OK || s->sandbox != CK_SANDBOX_ON)
-		ck_buf_format(b, "next: turn on fleet.workerSandbox in %s; "
-		    "until then nothing is protected\n", p->settings);
+	else if (s->sandbox_err != CK_OK || s->sandbox != CK_SANDBOX_ON) {
+		ck_buf_text(b, "next: turn on fleet.workerSandbox in ");
+		cli_show_bytes(b, CK_SPAN_TEXT(p->settings));
+		ck_buf_text(b, "; until then nothing is protected\n");
+	}
 	ck_buf_text(b, "Any unconfined process of yours can read the "
 	    "credential with `get`; the boundary is around workers.\n"
 	    "Other secrets of the broker are not protected by this.  macOS: "
@@ -185,17 +198,19 @@ people(const struct ck_place *p, const struct ck_status *s,
 	if (s->in_charge)
 		file_lines(p, s, b);
 	other_lines(s, b);
-	ck_buf_format(b, "broker       %s (%s)\n", p->broker,
-	    ck_rec_kind_name(p->broker_kind));
-	ck_buf_format(b, "unlock       %s\n",
-	    p->broker_kind == CK_KIND_LOGIN_KEYCHAIN ?
+	place_line(b, "broker", p->broker);
+	ck_buf_format(b, " (%s)\n", ck_rec_kind_name(p->broker_kind));
+	place_line(b, "unlock", p->broker_kind == CK_KIND_LOGIN_KEYCHAIN ?
 	    "item " CK_OWN_SERVICE " / " CK_UNLOCK_ACCOUNT " of the broker" :
 	    p->unlock);
-	ck_buf_format(b, "custody      %s%s\n", p->dir,
-	    s->custody ? "" : " (does not exist yet)");
-	ck_buf_format(b, "rules        %s (%s)\n", p->rules, rules_name(s));
-	ck_buf_format(b, "sandbox      %s (%s)\n", sandbox_name(s),
-	    p->settings);
+	ck_buf_text(b, "\n");
+	place_line(b, "custody", p->dir);
+	ck_buf_format(b, "%s\n", s->custody ? "" : " (does not exist yet)");
+	place_line(b, "rules", p->rules);
+	ck_buf_format(b, " (%s)\n", rules_name(s));
+	ck_buf_format(b, "sandbox      %s (", sandbox_name(s));
+	cli_show_bytes(b, CK_SPAN_TEXT(p->settings));
+	ck_buf_text(b, ")\n");
 	status_workers_text(p, s, b);
 	ck_buf_format(b, "memory       secrets %s locked in memory\n",
 	    s->heap_locked ? "are" : "could not be");

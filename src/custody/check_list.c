@@ -53,10 +53,10 @@ static const struct ck_finding_info table[CK_F_COUNT] = {
 	[CK_F_WRONG_TYPE] = { "wrong-type", CK_SEV_ERROR,
 	    "move it away and put the real one back from a backup" },
 	[CK_F_REMOTE_FILESYSTEM] = { "remote-filesystem", CK_SEV_ERROR,
-	    "move the custody to a local file system, and name it with "
-	    "--home DIR" },
+	    "{restore}, then migrate with --home DIR on a local file "
+	    "system" },
 	[CK_F_SYNCED_FOLDER] = { "synced-folder", CK_SEV_WARNING,
-	    "move the custody out of it, and name it with --home DIR" },
+	    "{restore}, then migrate with --home DIR outside of it" },
 	[CK_F_SECOND_CUSTODY] = { "second-custody", CK_SEV_ERROR,
 	    "leave --home and CLANKIE_KEYS_HOME away, or move the one that "
 	    "is not yours" },
