@@ -9,6 +9,7 @@
 #include "custody/advice.h"
 #include "custody/anchor.h"
 #include "custody/dedicated.h"
+#include "custody/locator.h"
 #include "custody/preflight.h"
 
 /* No rotation counts that far; an edited row might say so. */
@@ -38,6 +39,8 @@ choose_broker(struct run *run)
 		if (old->row[i].state != CK_STATE_BROKER &&
 		    old->broker[i].id != 0)
 			found = &old->broker[i];
+	if (found == NULL)
+		ck_locator_stand_in(p);
 	if (p->broker_said || found == NULL)
 		return;
 	p->broker_kind = found->kind;
@@ -51,6 +54,7 @@ set_broker(const struct run *run, struct ck_rebuild_row *row)
 {
 	const struct ck_place *p = run->p;
 	const struct ck_rec_store *was = ck_old_broker(run->old, row->c.name);
+	char noted[CK_PATH_MAX];
 
 	if (was != NULL && (!p->broker_said ||
 	    strcmp(row->c.name, p->credential) != 0)) {
@@ -61,7 +65,9 @@ set_broker(const struct run *run, struct ck_rebuild_row *row)
 	}
 	row->broker_kind = p->broker_kind;
 	memcpy(row->broker, p->broker, sizeof(row->broker));
-	row->broker_from = p->broker_said ? "command line" : "default";
+	row->broker_from = p->broker_said ? "command line" :
+	    ck_locator_get(p, noted, NULL) == CK_OK &&
+	    strcmp(noted, p->broker) == 0 ? CK_LOCATOR_FILE : "default";
 }
 
 /* A generation stands for one value: for another one it is the next. */

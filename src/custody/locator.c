@@ -220,3 +220,14 @@ ck_locator_remove(const struct ck_place *p, struct ck_fail *fail)
 	ck_io_close(&dirfd);
 	return r == CK_NOSTORE ? CK_OK : r;
 }
+
+void
+ck_locator_stand_in(struct ck_place *p)
+{
+	char noted[CK_PATH_MAX];
+
+	if (p->broker_said || ck_locator_get(p, noted, NULL) != CK_OK)
+		return;
+	p->broker_kind = CK_KIND_LOGIN_KEYCHAIN;
+	memcpy(p->broker, noted, sizeof(noted));
+}

@@ -32,6 +32,10 @@ CK_MUST_USE ck_err ck_locator_path(const struct ck_place *p,
 CK_MUST_USE ck_err ck_locator_get(const struct ck_place *p,
     char ret[CK_PATH_MAX], struct ck_fail *fail);
 
+/* Where nothing else says which broker it is, neither the command line nor
+ * records: p's broker becomes the noted one, if one is noted. */
+void ck_locator_stand_in(struct ck_place *p);
+
 /*
  * Note p's broker, unless that is a file.  CK_REFUSED: another keychain's is
  * noted.  CK_DECIDE: another broker is, and holds an unlock password.

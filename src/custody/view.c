@@ -12,6 +12,7 @@
 #include "base/io.h"
 #include "custody/advice.h"
 #include "custody/joined.h"
+#include "custody/locator.h"
 
 /* How often other processes may die between two looks of ours. */
 #define LOOKS_MAX 32
@@ -158,6 +159,9 @@ view_once(struct ck_place *p, enum ck_rec_how how, bool lost,
 		*ret = v;
 		return CK_OK;
 	}
+	/* Whoever looks on in spite of it looks at the right place. */
+	if (r == CK_NOSTORE || r == CK_DAMAGED)
+		ck_locator_stand_in(p);
 	if (r == CK_NOSTORE) {
 		(void)ck_fail_set(fail, r, p->dir,
 		    "the records (%s) are missing beside the dedicated "

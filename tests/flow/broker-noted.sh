@@ -159,6 +159,18 @@ rm "$T_HOME/Library/Keychains/other.keychain-db"
 k_check --repair
 expect_same "$NOTED" "$T_TMP/want"
 
+# The records are what says where the password lies; without them the note.
+k_back 'the records are lost'
+rm "$KEYS/custody.db"
+k_check
+expect_out_has records-missing
+refute 'its password is not missing' grep -q unlock-missing "$T_OUT"
+run "$CK" doctor --rebuild --confirm --login-password-fd 3 3<"$PW"
+expect_status 0
+run "$CK" get --login-password-fd 3 3<"$PW"
+expect_status 0
+expect_out_is "$BEARER"
+
 k_back 'a restore takes it along'
 run "$CK" restore --login-password-fd 3 3<"$PW"
 expect_status 0

@@ -405,6 +405,9 @@ get_login --fd 1
 expect_out_is "$BEARER"
 rm "$KEYS/custody.db"
 K_PW=/dev/null
+# broker.json says which keychain; without it nothing does.
+refuses 11 'login-password-fd'
+mv "$T_HOME/.config/clankie-keys/broker.json" "$T_TMP/note.json"
 refuses 23 'unlock password is missing'
 run "$CK" doctor --rebuild --confirm --broker "keychain:$LOGIN" \
     --login-password-fd 3 3<"$PW"

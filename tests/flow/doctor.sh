@@ -236,6 +236,13 @@ if t_find_tool jq; then
 	in_order
 	expect 'the other entries are kept' grep -q provider4 "$BROKER"
 	expect_mode 0600 "$BROKER"
+	# Then it may be the last copy.
+	k_back 'the broker has a bearer, and the keychain is lost'
+	cat "$T_TMP/new" >"$BROKER"
+	rm "$DEDICATED"
+	run "$CK" doctor
+	expect_out_has 'keep it: it may be the last copy'
+	refute 'nothing removes it' grep -q 'jq --arg' "$T_OUT"
 else
 	skip 'edited JSON' 'no jq here'
 fi
