@@ -2,11 +2,13 @@
 /* clankie-keys boundary verify, and the attempts that it runs. */
 #include "worker.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <openssl/crypto.h>
@@ -30,7 +32,8 @@ at_signal(int sig)
 static void
 catch_signals(void)
 {
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT,
+		SIGPIPE };
 	struct sigaction a;
 
 	memset(&a, 0, sizeof(a));
@@ -87,6 +90,8 @@ show_row(struct report *report, const struct ck_verify_row *row)
 	ck_buf_text(&b, "\n");
 	if (report->r == CK_OK)
 		report->r = cli_put(report->cli, &b);
+	if (report->r != CK_OK)
+		stop = SIGPIPE;
 	ck_buf_free(&b);
 }
 
@@ -255,14 +260,34 @@ conclude(struct cli *cli, const struct ck_verify_how *how,
 	    sum->why[0] != '\0' ? sum->why : "not everything could be judged");
 }
 
+/* Where no worker sees it: in the custody directory, which is masked as a
+ * whole.  Where there is none, TMPDIR. */
+static ck_err
+trial_place(struct cli *cli, char ret[CK_PATH_MAX])
+{
+	const char *temporary = getenv("TMPDIR");
+	struct ck_place place;
+	struct stat st;
+	ck_err r;
+
+	if ((r = ck_place_resolve(&cli->say, &place, &cli->fail)) != CK_OK)
+		return r;
+	if (lstat(place.dir, &st) != 0 && errno != ENOENT && errno != ENOTDIR)
+		return ck_fail_sys(&cli->fail, errno, place.dir,
+		    "examine it");
+	return ck_path_format(ret, &cli->fail, "%s", lstat(place.dir,
+	    &st) == 0 ? place.dir : temporary != NULL && temporary[0] == '/' ?
+	    temporary : "/tmp");
+}
+
 static ck_err
 verify(struct cli *cli, int argc, char **argv)
 {
 	struct ck_verify_how how = { .stop = &stop };
 	struct report report = { cli, CK_BUF_INIT, CK_OK };
-	const char *below = getenv("TMPDIR"), *path = getenv("PATH");
+	const char *path = getenv("PATH");
 	struct ck_verify_sum sum;
-	char self[CK_PATH_MAX];
+	char self[CK_PATH_MAX], below[CK_PATH_MAX];
 	const struct opt opts[] = {
 		{ "--without-boundary", OPT_FLAG, &how.without },
 		{ "--only", OPT_TEXT, &how.only },
@@ -274,10 +299,11 @@ verify(struct cli *cli, int argc, char **argv)
 	if ((r = cli_options(cli, argc, argv, opts,
 	    sizeof(opts) / sizeof(opts[0]), words, 0, &n)) != CK_OK ||
 	    (r = ck_platform_self(self, &cli->fail)) != CK_OK ||
-	    (r = cli_prepare(cli, CLI_HEAP_KEYS)) != CK_OK)
+	    (r = cli_prepare(cli, CLI_HEAP_KEYS)) != CK_OK ||
+	    (r = trial_place(cli, below)) != CK_OK)
 		return r;
 	how.self = self;
-	how.below = below != NULL && below[0] == '/' ? below : "/tmp";
+	how.below = below;
 	how.path = path != NULL && path[0] != '\0' ? path : "/usr/bin:/bin";
 	catch_signals();
 	if ((r = ck_verify(&how, take_row, &report, &sum, &cli->fail)) ==

@@ -87,6 +87,9 @@ struct ck_attempt {
 const struct ck_attempt *ck_attempt_at(size_t i);
 const struct ck_attempt *ck_attempt_by_id(const char *id);
 
+/* None of the list: it has to work inside, too, or "refused" says nothing. */
+extern const struct ck_attempt ck_attempt_allowed;
+
 /* Run it: 0 it worked, 1 refused, 2 cannot be tried here, by *ret_why (an
  * errno or 0).  CK_REFUSED: the home was not made for this. */
 CK_MUST_USE ck_err ck_attempt_run(const struct ck_attempt *a,

@@ -77,28 +77,22 @@ struct engine {
 	uint64_t until;
 };
 
-/* Can a worker be started here at all? */
+/* Can a worker be started here at all, and do there what it may? */
 static ck_err
 can_enter(struct engine *e, bool *ret, struct ck_fail *fail)
 {
-	struct ck_trial_run run = CK_TRIAL_RUN_INIT;
+	enum ck_seen seen = CK_SEEN_NOTHING;
+	char how[96] = "";
 	ck_err r;
 
-	*ret = true;
-	if (e->t.how->without)
-		return CK_OK;
-	run.argv = (const char *const[]){ "worker", "exec", "--status-fd", "7",
-		"--", "/bin/sh", "-c", "exit 0", NULL };
-	run.home = e->t.real.home;
-	if ((r = ck_trial_start(&e->t, &run, fail)) != CK_OK)
+	if ((r = ck_trial_turn(&e->t, &ck_attempt_allowed, true, &seen, how,
+	    fail)) != CK_OK)
 		return r;
-	ck_trial_wait(&e->t, &run);
-	if (run.status == 0 && run.code[0] == '\0')
-		return CK_OK;
-	*ret = false;
-	(void)snprintf(e->sum.why, sizeof(e->sum.why),
-	    "no worker can be started here: %.60s",
-	    run.code[0] != '\0' ? run.code : "it hung or died");
+	*ret = seen == CK_SEEN_WORKED;
+	if (!*ret)
+		(void)snprintf(e->sum.why, sizeof(e->sum.why),
+		    "no worker can be started here that does what it may: %s",
+		    how[0] != '\0' ? how : ck_seen_name(seen));
 	return CK_OK;
 }
 

@@ -52,8 +52,11 @@ struct ck_verify_sum {
 
 struct ck_verify_how {
 	const char *self;        /* this program's path */
-	const char *below;       /* the directory for the home, an absolute
-	                          * path; as a rule TMPDIR */
+	/* The directory for the home, an absolute path.  It must be one that
+	 * no worker can see: the attempts run outside, too, and would follow
+	 * what a worker puts in their way.  Without a custody there are no
+	 * confined workers, and TMPDIR will do. */
+	const char *below;
 	const char *path;        /* PATH, to find interpreters */
 	bool without;            /* run everything outside: has to FAIL */
 	const char *only;        /* one attempt, by id; NULL: all */

@@ -5,6 +5,7 @@
 #
 # boundary verify proves the boundary here, says FAIL where there is none or a
 # wrong one, touches nothing of the owner's and leaves nothing behind.
+# shellcheck disable=SC2016  # the worker expands its own variables
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/custody.sh"
 . "$(dirname "$0")/../lib/worker.sh"
@@ -15,8 +16,11 @@ export TMPDIR
 verdicts() { # verdict: how many
 	grep -c "^$1 " "$T_OUT"
 }
+trials() {
+	find "$TMPDIR" "$KEYS" -maxdepth 1 -name 'clankie-keys-verify*'
+}
 nothing_left() {
-	expect 'nothing is left of the trial' [ -z "$(ls -A "$TMPDIR")" ]
+	expect 'nothing is left of the trial' [ -z "$(trials)" ]
 }
 no_bearer() {
 	refute 'no bearer is in the output' grep -q clankie_op_ "$T_OUT" "$T_ERR"
@@ -114,6 +118,15 @@ run "$T_TMP/bin/clankie-keys" boundary verify --only read-keychain
 expect_status 21
 expect_out_has 'FAIL: 0 passed, 1 failed'
 nothing_left
+t_case 'an entry that says no to everything'
+cat >"$T_TMP/bin/clankie-worker-entry" <<'S'
+#!/bin/sh
+exit 1
+S
+run "$T_TMP/bin/clankie-keys" boundary verify --only read-keychain
+expect_status 20
+expect_out_has 'UNTRUSTED     read-keychain'
+nothing_left
 t_case 'no entry at all'
 rm "$T_TMP/bin/clankie-worker-entry"
 run "$T_TMP/bin/clankie-keys" boundary verify
@@ -123,22 +136,44 @@ expect 'nothing is said to have passed' [ "$(verdicts PASS)" -eq 0 ]
 nothing_left
 
 t_case 'stopped'
-for signal in INT TERM HUP; do
+# A shell starts it with INT and QUIT ignored.
+for signal in TERM HUP PIPE; do
 	"$CK" boundary verify >"$T_OUT" 2>"$T_ERR" &
 	pid=$!
 	for _ in 1 2 3 4 5 6 7 8 9 10; do
-		[ -z "$(ls -A "$TMPDIR")" ] || break
+		[ -z "$(trials)" ] || break
 		sleep 0.05
 	done
 	sleep 0.2
 	kill -s "$signal" "$pid"
 	status=0
 	wait "$pid" || status=$?
-	# A shell starts it with SIGINT ignored.
-	[ "$signal" = INT ] || expect "$signal: it says so" \
-	    [ "$status" -eq 20 ]
+	expect "$signal: it says so" [ "$status" -eq 20 ]
 	nothing_left
+	refute "$signal: nor a process" pgrep -u "$(id -u)" -f '^sleep 600$'
 done
+t_case 'a reader that goes away'
+"$CK" boundary verify 2>"$T_ERR" | head -n 1 >"$T_OUT"
+nothing_left
+
+# A worker would make the attempts that run outside follow its links.
+t_case 'no worker sees the trial'
+echo '{"fleet":{"workerSandbox":true}}' | t_write "$CLANKIE/settings.json"
+"$CK" worker exec -- sh -c 'while [ ! -e "$HOME/stop" ]; do
+    find "$TMPDIR" "$HOME" -name "clankie-keys-verify*" 2>/dev/null
+done >"$HOME/seen"' &
+pid=$!
+run "$CK" boundary verify --only read-keychain
+expect_status 0
+touch "$T_HOME/stop"
+wait "$pid"
+expect 'none of its names was seen' test ! -s "$T_HOME/seen"
+t_case 'without a custody'
+c_home
+run "$CK" boundary verify --only read-keychain
+expect_status 0
+nothing_left
+refute 'none was made' test -e "$KEYS"
 t_case 'a place that is not ours'
 mkdir "$T_TMP/open"
 chmod 0777 "$T_TMP/open"
