@@ -14,6 +14,7 @@
 static const char *const everywhere[] = {
 	"files of root and of other users show the owner nobody",
 	"set-user-ID programs run without their privilege",
+	"processes outside get no signal of a worker's, from Linux 6.12 on",
 	"file systems that are mounted outside later are not seen",
 };
 

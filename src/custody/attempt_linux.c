@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,13 +20,16 @@
 #include <unistd.h>
 
 #ifndef SYS_open_tree
-#define SYS_open_tree 428            /* these two: of every architecture */
+#define SYS_open_tree 428            /* these: of every architecture */
 #endif
 #ifndef SYS_pidfd_getfd
 #define SYS_pidfd_getfd 438
 #endif
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434
+#endif
+#ifndef SYS_landlock_create_ruleset
+#define SYS_landlock_create_ruleset 444
 #endif
 #define OPEN_TREE_A_COPY 1U          /* OPEN_TREE_CLONE */
 
@@ -178,6 +182,16 @@ outside_fd_taken(const struct ck_scene *s)
 	fd = (int)syscall(SYS_pidfd_getfd, process, 8, 0);
 	return fd < 0 ? errno : lseek(fd, 0, SEEK_SET) != 0 ? errno :
 	    ck_try_take(s, fd);
+}
+
+/* Kernels before 6.12 keep no signals in, which is documented. */
+static int
+outside_signal(const struct ck_scene *s)
+{
+	if (syscall(SYS_landlock_create_ruleset, NULL, 0, 1U) < 6)
+		return CK_TRY_CANNOT;
+	return kill(s->outside, SIGCONT) != 0 ? errno :
+	    ck_try_got(s, "signalled", 9);
 }
 
 /* With a terminal of its own, so that nobody's shell gets the character. */
@@ -453,6 +467,8 @@ const struct ck_attempt ck_attempts_system[] = {
 	RARE("outside-vm-readv", "the same by process_vm_readv",
 	    outside_memory_call),
 	RARE("outside-ptrace", "tracing a process outside", outside_traced),
+	READ("outside-signal", "a signal to a process outside",
+	    outside_signal),
 	RARE("outside-getfd", "pidfd_getfd", outside_fd_taken),
 	RARE("terminal", "typing into a terminal (TIOCSTI)", typing),
 	RARE("world-plain", "root of a namespace of its own", world_plain),

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -93,6 +94,46 @@ filter_terminal(struct ck_fail *fail)
 	return CK_OK;
 }
 
+/* Of linux/landlock.h, newer than many systems' headers: what scopes came
+ * with, and the numbers that every architecture has in common. */
+#define LANDLOCK_SCOPES_FROM 6
+#define LANDLOCK_SCOPES_SIGNAL 2ULL      /* LANDLOCK_SCOPE_SIGNAL */
+#define LANDLOCK_ASK_VERSION 1U          /* ..._CREATE_RULESET_VERSION */
+#ifndef SYS_landlock_create_ruleset
+#define SYS_landlock_create_ruleset 444
+#define SYS_landlock_restrict_self 446
+#endif
+
+/*
+ * No signal to a process outside, by kernels from 6.12: SIGUSR1 opens the
+ * debugger of a Node.js process to every local program, and SIGABRT writes its
+ * memory into a file.  Older kernels cannot, which docs/boundary.md says.
+ * Nothing else is restricted: a rule on files would keep the command from
+ * mounting in namespaces of its own.
+ */
+static ck_err
+scope_signals(struct ck_fail *fail)
+{
+	const struct {
+		uint64_t files, network, scoped;
+	} what = { 0, 0, LANDLOCK_SCOPES_SIGNAL };
+	long version = syscall(SYS_landlock_create_ruleset, NULL, 0,
+	    LANDLOCK_ASK_VERSION);
+	int fd;
+
+	if (version < LANDLOCK_SCOPES_FROM)
+		return CK_OK;
+	fd = (int)syscall(SYS_landlock_create_ruleset, &what, sizeof(what), 0);
+	if (fd < 0)
+		return failed(fail, "scope signals");
+	if (syscall(SYS_landlock_restrict_self, fd, 0) != 0) {
+		(void)close(fd);
+		return failed(fail, "scope signals");
+	}
+	(void)close(fd);
+	return CK_OK;
+}
+
 /* Every capability out of every set, and no way for one to come back. */
 static ck_err
 drop_capabilities(struct ck_fail *fail)
@@ -154,7 +195,8 @@ wk_privileges_drop(struct ck_fail *fail)
 		return r;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
 		return failed(fail, "give up new privileges");
-	if ((r = filter_terminal(fail)) != CK_OK)
+	if ((r = scope_signals(fail)) != CK_OK ||
+	    (r = filter_terminal(fail)) != CK_OK)
 		return r;
 	return nothing_left(fail);
 }

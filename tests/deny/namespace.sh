@@ -65,6 +65,21 @@ else
 	skip 'typing into the terminal' 'this kernel does not allow it to anybody'
 fi
 
+t_case signals
+if "$T_TOOLS/ck-attempt" scopes >/dev/null; then
+	run "$T_TOOLS/ck-attempt" signal "$W_PID"
+	expect_status 0
+	w_in sh -c '"$A" signal "$PID"'
+	expect_status 1
+	expect_out 'Operation not permitted'
+	w_in unshare -Ur sh -c '"$A" signal "$PID"'
+	expect_status 1
+	w_in sh -c 'sleep 9 & kill $! && wait $!; echo $?'
+	expect_out 143
+else
+	skip 'a process outside' 'this kernel keeps no signals in'
+fi
+
 t_case privileges
 w_in grep -E '^(Cap(Inh|Prm|Eff|Bnd|Amb)|NoNewPrivs|Seccomp):' /proc/self/status
 expect_status 0

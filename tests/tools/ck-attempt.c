@@ -15,6 +15,7 @@
  *	ptrace PID          attach, detach
  *	memory PID          read a byte of /proc/PID/mem
  *	signal PID          kill(PID, 0)
+ *	scopes              does this kernel keep signals in? (Landlock 6)
  *	tiocsti             type into a terminal of its own
  *	detach PATH         umount2(MNT_DETACH)
  *	clone DIR PATH      open_tree(DIR, CLONE), then open PATH in it
@@ -134,6 +135,14 @@ do_signal(char **arg)
 	return kill(number(arg[0]), 0);
 }
 
+static int
+do_scopes(char **arg)
+{
+	(void)arg;
+	errno = ENOSYS;
+	return syscall(444, NULL, 0, 1U) >= 6 ? 0 : -1;
+}
+
 /* With a terminal of its own, so that nobody's shell gets the character. */
 static int
 do_tiocsti(char **arg)
@@ -223,7 +232,7 @@ static const struct {
 	{ "exchange", 2, do_exchange }, { "xattr", 1, do_xattr },
 	{ "map", 1, do_map }, { "below", 2, do_below },
 	{ "ptrace", 1, do_ptrace }, { "memory", 1, do_memory },
-	{ "signal", 1, do_signal }, { "tiocsti", 0, do_tiocsti },
+	{ "signal", 1, do_signal }, { "scopes", 0, do_scopes }, { "tiocsti", 0, do_tiocsti },
 	{ "detach", 1, do_detach }, { "clone", 2, do_clone },
 	{ "writable", 1, do_writable }, { "connect", 1, do_connect },
 	{ "listen", 1, do_listen },
