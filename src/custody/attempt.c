@@ -34,8 +34,8 @@ ck_scene_make(const char *home, pid_t outside, const char *self,
 		{ s.settings, "/.config/clankie/settings.json" },
 		{ s.unlock, "/.config/clankie-keys/unlock.json" },
 		{ s.app, "/src/app" }, { s.env, "/src/app/.env.local" },
-		{ s.work, "/work" }, { s.x, "/work/x" },
-		{ s.loot, "/work/loot" },
+		{ s.work, "/task" }, { s.x, "/task/x" },
+		{ s.loot, "/task/loot" },
 		{ s.socket, "/.config/herdr/herdr.sock" },
 	};
 	ck_err r;

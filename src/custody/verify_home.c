@@ -52,7 +52,7 @@ static ck_err
 fill(const struct ck_scene *s, struct ck_fail *fail)
 {
 	static const char *const dirs[] = { ".config", ".config/clankie",
-		".config/herdr", "src", "src/app", "src/twin", "work" };
+		".config/herdr", "src", "src/app", "src/twin", "task" };
 	struct ck_secret bearer = CK_SECRET_INIT, other = CK_SECRET_INIT;
 	char path[CK_PATH_MAX];
 	ck_err r = CK_OK;
