@@ -244,7 +244,10 @@ is_plain(struct cli *cli, int n, char **words, ck_err *ret)
 	const char *word = n > 0 ? words[0] : "";
 
 	if (strcmp(word, "--version") == 0 || strcmp(word, "version") == 0) {
-		ck_buf_text(&b, "clankie-keys " CK_VERSION "\n");
+		ck_buf_format(&b, "clankie-keys " CK_VERSION "\n"
+		    "OpenSSL %s, SQLite %s, jansson %s (" CK_LINKED ")\n",
+		    OpenSSL_version(OPENSSL_VERSION_STRING),
+		    ck_records_engine(), ck_json_engine());
 		*ret = cli_put(cli, &b);
 		ck_buf_free(&b);
 		return true;

@@ -53,6 +53,12 @@ ck_records_init(void)
 	(void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }
 
+const char *
+ck_records_engine(void)
+{
+	return sqlite3_libversion();
+}
+
 static ck_err
 connect_db(struct ck_records *rec, struct ck_fail *fail)
 {

@@ -62,6 +62,8 @@ enum ck_rec_how {
 /* Once, before the first use, in a program of which one thread uses records:
  * SQLite then takes no locks of its own and keeps no count of its memory. */
 void ck_records_init(void);
+/* The version of SQLite that is used; static text. */
+const char *ck_records_engine(void);
 
 /*
  * Open custody.db.  dirfd is the opened and checked custody directory, dir

@@ -50,6 +50,12 @@ dom_free(void *p)
 		OPENSSL_secure_clear_free(p, 0);
 }
 
+const char *
+ck_json_engine(void)
+{
+	return jansson_version_str();
+}
+
 void
 ck_json_init(void)
 {

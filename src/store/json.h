@@ -26,6 +26,8 @@
  * before anything else uses jansson.  A second call changes nothing.
  */
 void ck_json_init(void);
+/* The version of jansson that is used; static text. */
+const char *ck_json_engine(void);
 
 /* One member of the outermost object; the spans point into its text. */
 struct ck_json_member {

@@ -18,6 +18,9 @@ t_case 'version'
 run "$CK" --version
 expect_status 0
 expect_out_has 'clankie-keys'
+for library in OpenSSL SQLite jansson; do
+	expect_out_has "$library "
+done
 expect_err_empty
 
 t_case 'no verb'
