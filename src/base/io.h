@@ -120,8 +120,9 @@ bool ck_io_is_left(const char *name, const char *form);
  */
 CK_MUST_USE ck_err ck_io_sweep(int dirfd, const char *form,
     const char *shown, struct ck_fail *fail);
-/* How many files ck_io_sweep() would remove. */
-CK_MUST_USE ck_err ck_io_left(int dirfd, const char *form,
+/* How many files ck_io_sweep() would remove of each of n forms, to ret[n]; the
+ * directory is listed once. */
+CK_MUST_USE ck_err ck_io_left(int dirfd, const char *const *forms, size_t n,
     const char *shown, size_t *ret, struct ck_fail *fail);
 
 /*

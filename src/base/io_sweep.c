@@ -71,21 +71,21 @@ ck_io_sweep(int dirfd, const char *form, const char *shown,
 }
 
 ck_err
-ck_io_left(int dirfd, const char *form, const char *shown, size_t *ret,
-    struct ck_fail *fail)
+ck_io_left(int dirfd, const char *const *forms, size_t n, const char *shown,
+    size_t *ret, struct ck_fail *fail)
 {
 	const struct dirent *entry;
 	ck_err r = CK_OK;
-	size_t n = 0;
 	DIR *dir;
 
 	if ((dir = list(dirfd, shown, &r, fail)) == NULL)
 		return r;
+	memset(ret, 0, n * sizeof(*ret));
 	while ((entry = readdir(dir)) != NULL)
-		if (ck_io_is_left(entry->d_name, form) &&
-		    is_ours(dirfd, entry->d_name))
-			n++;
+		for (size_t i = 0; i < n; i++)
+			if (ck_io_is_left(entry->d_name, forms[i]) &&
+			    is_ours(dirfd, entry->d_name))
+				ret[i]++;
 	(void)closedir(dir);
-	*ret = n;
 	return CK_OK;
 }

@@ -169,6 +169,16 @@ fold_atom(const char *at, size_t n, char ret[ATOM_MAX])
 
 typedef size_t atom_fn(const char *at, size_t n, char ret[ATOM_MAX]);
 
+/* (name "path"), as nearly every path can be written. */
+static bool
+put_as_is(struct ck_buf *out, const char *name, const char *path)
+{
+	if (strlen(path) > PIECE_MAX || strpbrk(path, "\"\\") != NULL)
+		return false;
+	ck_buf_format(out, "\n    (%s \"%s\")", name, path);
+	return true;
+}
+
 /* (name "head" path "tail"), path turned into atoms by f. */
 static void
 put_filter(struct ck_buf *out, const char *name, const char *head,
@@ -221,7 +231,7 @@ put_rule_filter(struct ck_buf *out, const struct ck_rule *rule)
 		return;
 	/* Without a letter, "/" for one, there is nothing to fold. */
 	fold = rule->fold && has_letter(rule->path);
-	if (name != NULL)
+	if (name != NULL && !put_as_is(out, name, rule->path))
 		put_filter(out, name, "", rule->path, "", plain_atom);
 	if (name == NULL || fold)
 		put_filter(out, "regex", "^", rule->path, tail,

@@ -3,11 +3,12 @@
  * check_int.h. */
 #include "custody/check_int.h"
 
+#include "base/io.h"
+
 #include "custody/broker.h"
-#include "custody/dedicated.h"
+#include "custody/dedicated_int.h"
 #include "custody/resolve.h"
 #include "custody/seal.h"
-#include "store/login.h"
 
 static void
 unread(struct ck_check *c, ck_err r, const struct ck_fail *fail)
@@ -32,7 +33,7 @@ unread(struct ck_check *c, ck_err r, const struct ck_fail *fail)
 /* Is it the file that the records noted?  By itself no harm: a backup that
  * was put back looks like this, and the seal judges what is in it. */
 static void
-same_file(struct ck_check *c, const struct ck_login_status *file)
+same_file(struct ck_check *c, const struct stat *file)
 {
 	struct ck_rec_store noted;
 
@@ -40,31 +41,28 @@ same_file(struct ck_check *c, const struct ck_login_status *file)
 	    ck_records_store_by_kind(c->v.rec, CK_KIND_DEDICATED, &noted,
 	    NULL) != CK_OK)
 		return;
-	if (noted.device != file->device || noted.inode != file->inode)
+	if (noted.device != (uint64_t)file->st_dev ||
+	    noted.inode != (uint64_t)file->st_ino)
 		ck_finding_add(c->out, CK_F_DEDICATED_REPLACED, c->p->keychain,
 		    NULL, "is another file than the one the records noted");
 }
 
 /* Without any password.  False: what is inside cannot be asked any more. */
 static bool
-outside(struct ck_check *c)
+outside(struct ck_check *c, struct kc *kc)
 {
-	const struct ck_login login = { c->p->keychain, NULL, CK_WAIT_MS };
-	struct ck_login_status file;
 	struct ck_fail fail = CK_FAIL_INIT;
+	struct kc_info file;
 	ck_err r;
 
-	if ((r = ck_login_status(&login, &file, &fail)) != CK_OK) {
-		unread(c, r, &fail);
-		return false;
-	}
+	kc_info(kc, &file);
 	if (file.idle_timeout != CK_DEDICATED_IDLE || !file.lock_on_sleep)
 		ck_finding_add(c->out, CK_F_SETTINGS_CHANGED, c->p->keychain,
 		    NULL, "locks after %u s and %s on sleep; %d s and sleep "
 		    "were set", file.idle_timeout,
 		    file.lock_on_sleep ? "also" : "not", CK_DEDICATED_IDLE);
-	same_file(c, &file);
-	if ((r = ck_dedicated_names(c->p, &fail)) == CK_OK)
+	same_file(c, kc_stat(kc));
+	if ((r = ck_dedicated_names_in(c->p, kc, &fail)) == CK_OK)
 		return true;
 	if (r == CK_DAMAGED)
 		ck_finding_fail(c->out, CK_F_ITEM_ATTRIBUTES, r, &fail);
@@ -106,14 +104,14 @@ unlock(struct ck_check *c, struct ck_secret *ret, struct ck_anchor *ret_anchor)
 
 /* Records and keychain against the seal, once. */
 static ck_err
-sealed(const struct ck_check *c, const struct ck_secret *key,
+sealed(struct ck_check *c, const struct ck_secret *key,
     const struct ck_secret *value, const struct ck_anchor *anchor,
     enum ck_finding_code *ret_code, struct ck_fail *fail)
 {
 	ck_err r;
 
 	*ret_code = CK_F_SEAL_BROKEN;
-	if ((r = ck_records_begin(c->v.rec, fail)) != CK_OK)
+	if ((r = ck_check_begin(c, fail)) != CK_OK)
 		return r;
 	r = ck_seal_rows(c->p, c->v.rec, key, anchor, fail);
 	if (r == CK_OK && c->v.known) {
@@ -123,7 +121,7 @@ sealed(const struct ck_check *c, const struct ck_secret *key,
 	    ck_seal_rows(c->p, c->v.rec, key, NULL, NULL) == CK_OK) {
 		*ret_code = CK_F_GENERATION_BEHIND;
 	}
-	ck_records_rollback(c->v.rec);
+	ck_check_end(c);
 	return r;
 }
 
@@ -156,8 +154,9 @@ seal(struct ck_check *c, const struct ck_secret *key,
 		    NULL, "is no credential that the records know");
 }
 
+/* Closes the file as soon as it was read: it holds its keys. */
 static void
-inside(struct ck_check *c, const struct ck_secret *password,
+inside(struct ck_check *c, struct kc **kc, const struct ck_secret *password,
     struct ck_anchor *anchor)
 {
 	struct ck_secret value = CK_SECRET_INIT, key = CK_SECRET_INIT;
@@ -165,7 +164,9 @@ inside(struct ck_check *c, const struct ck_secret *password,
 	struct ck_fail fail = CK_FAIL_INIT;
 	ck_err r;
 
-	r = ck_dedicated_read_both(c->p, password, &value, &key, &fail);
+	if ((r = ck_dedicated_unlock(*kc, password, &fail)) == CK_OK)
+		r = ck_dedicated_read_in(c->p, *kc, &value, &key, &fail);
+	kc_close(kc);
 	/* While the keychain is being replaced another one may be right. */
 	if (r == CK_LOCKED && (r = ck_dedicated_look_at(c->p, &other, &value,
 	    &key, anchor, &fail)) == CK_OK)
@@ -189,7 +190,10 @@ ck_check_dedicated(struct ck_check *c)
 {
 	struct ck_secret password = CK_SECRET_INIT;
 	struct ck_anchor anchor = CK_ANCHOR_INIT;
+	struct ck_fail fail = CK_FAIL_INIT;
+	struct kc *kc = NULL;
 	bool open;
+	ck_err r;
 
 	if (!c->in_charge)
 		return;
@@ -202,7 +206,11 @@ ck_check_dedicated(struct ck_check *c)
 	}
 	/* Both are asked, whatever the other says. */
 	open = unlock(c, &password, &anchor);
-	if (outside(c) && open)
-		inside(c, &password, &anchor);
+	if ((r = kc_open(c->p->keychain, CK_DEDICATED_RULES, &kc,
+	    &fail)) != CK_OK)
+		unread(c, r, &fail);
+	else if (outside(c, kc) && open)
+		inside(c, &kc, &password, &anchor);
+	kc_close(&kc);
 	ck_secret_wipe(&password);
 }

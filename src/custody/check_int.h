@@ -16,6 +16,7 @@ struct ck_check {
 	bool in_charge;               /* the dedicated keychain decides */
 	bool file_there;              /* its file has its name */
 	bool sandbox_on;              /* workers are to be confined */
+	bool snapshot;                /* v.rec has one for the whole run */
 };
 
 /* Each topic adds its findings and fails on nothing. */
@@ -26,6 +27,10 @@ void ck_check_places(struct ck_check *c);
 void ck_check_broker_place(struct ck_check *c);
 /* The records; opens c->v and settles who is in charge. */
 void ck_check_records(struct ck_check *c);
+/* Reads of c->v.rec that must agree stand between these two: a snapshot, the
+ * run's own where it has one. */
+CK_MUST_USE ck_err ck_check_begin(struct ck_check *c, struct ck_fail *fail);
+void ck_check_end(struct ck_check *c);
 /* The dedicated keychain, its unlock password and the seal. */
 void ck_check_dedicated(struct ck_check *c);
 /* The items of the other credentials in it, each against its row. */
@@ -52,11 +57,12 @@ CK_MUST_USE ck_err ck_check_asides(const struct ck_place *p,
     struct ck_fail *fail);
 
 /* Where killed writers leave files, for check and its repair. */
+enum { CK_LEFTOVERS = 3, CK_LEFTOVER_FORMS = 5 };
 struct ck_leftover {
 	const char *dir;              /* p's, or unlock_dir */
-	const char *form;             /* of ck_io_sweep() */
+	const char *forms[CK_LEFTOVER_FORMS];   /* of ck_io_sweep() */
+	size_t n;                     /* of them */
 };
-enum { CK_LEFTOVERS = 8 };
 void ck_check_leftovers(const struct ck_place *p,
     char unlock_dir[CK_PATH_MAX], struct ck_leftover ret[CK_LEFTOVERS]);
 

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "custody/dedicated.h"
+#include "custody/dedicated_int.h"
 #include "custody/resolve.h"
 #include "custody/seal.h"
 
@@ -35,17 +35,24 @@ judge(const struct others *o, const struct ck_place *at,
     enum ck_finding_code *ret, struct ck_fail *fail)
 {
 	struct ck_secret value = CK_SECRET_INIT;
+	struct kc *kc = NULL;
 	ck_err r;
 
-	*ret = CK_F_ITEM_ATTRIBUTES;
-	if ((r = ck_dedicated_names(at, fail)) != CK_OK)
-		return r;
 	*ret = CK_F_DEDICATED_DAMAGED;
-	if ((r = ck_dedicated_read(at, o->password, &value, fail)) == CK_OK) {
-		*ret = CK_F_GENERATION_BEHIND;
-		r = ck_seal_value(at, o->c->v.rec, o->key, &value, fail);
-	}
+	if ((r = ck_dedicated_open(at->keychain, o->password, &kc,
+	    fail)) != CK_OK)
+		return r;
+	*ret = CK_F_ITEM_ATTRIBUTES;
+	if ((r = ck_dedicated_names_in(at, kc, fail)) != CK_OK)
+		goto out;
+	*ret = CK_F_DEDICATED_DAMAGED;
+	if ((r = ck_dedicated_read_in(at, kc, &value, NULL, fail)) != CK_OK)
+		goto out;
+	*ret = CK_F_GENERATION_BEHIND;
+	r = ck_seal_value(at, o->c->v.rec, o->key, &value, fail);
+out:
 	ck_secret_wipe(&value);
+	kc_close(&kc);
 	return r;
 }
 
@@ -82,9 +89,9 @@ ck_check_others(struct ck_check *c, const struct ck_secret *password,
 
 	if (!c->viewed || c->v.rec == NULL)
 		return;
-	if ((r = ck_records_begin(c->v.rec, &fail)) == CK_OK) {
+	if ((r = ck_check_begin(c, &fail)) == CK_OK) {
 		r = ck_records_credential_each(c->v.rec, one, &o, &fail);
-		ck_records_rollback(c->v.rec);
+		ck_check_end(c);
 	}
 	if (r != CK_OK)
 		ck_finding_fail(c->out, CK_F_NOT_JUDGED, r, &fail);

@@ -162,19 +162,24 @@ search_list(struct ck_check *c)
 		ck_finding_fail(c->out, CK_F_NOT_JUDGED, r, &fail);
 }
 
+static const char rec_new[] = CK_REC_NEW;
+static const char rec_temp[] = CK_REC_FILE CK_IO_TEMP;
+static const char rules_temp[] = CK_RULES_FILE CK_IO_TEMP;
+static const char mounts_temp[] = CK_MOUNTS_FILE CK_IO_TEMP;
+static const char proof_temp[] = CK_PROOF_FILE CK_IO_TEMP;
+static const char keychain_temp[] = CK_KEYCHAIN_FILE CK_IO_TEMP_APPLE;
+static const char unlock_temp[] = "unlock.json" CK_IO_TEMP;
+static const char locator_temp[] = CK_LOCATOR_FILE CK_IO_TEMP;
+
 void
 ck_check_leftovers(const struct ck_place *p, char unlock_dir[CK_PATH_MAX],
     struct ck_leftover ret[CK_LEFTOVERS])
 {
 	const struct ck_leftover all[CK_LEFTOVERS] = {
-		{ p->dir, CK_REC_NEW },
-		{ p->dir, CK_REC_FILE CK_IO_TEMP },
-		{ p->dir, CK_RULES_FILE CK_IO_TEMP },
-		{ p->dir, CK_MOUNTS_FILE CK_IO_TEMP },
-		{ p->dir, CK_PROOF_FILE CK_IO_TEMP },
-		{ p->operator_dir, CK_KEYCHAIN_FILE CK_IO_TEMP_APPLE },
-		{ unlock_dir, "unlock.json" CK_IO_TEMP },
-		{ unlock_dir, CK_LOCATOR_FILE CK_IO_TEMP },
+		{ p->dir, { rec_new, rec_temp, rules_temp, mounts_temp,
+		    proof_temp }, 5 },
+		{ p->operator_dir, { keychain_temp }, 1 },
+		{ unlock_dir, { unlock_temp, locator_temp }, 2 },
 	};
 
 	ck_path_parent(p->unlock, unlock_dir);
@@ -182,33 +187,38 @@ ck_check_leftovers(const struct ck_place *p, char unlock_dir[CK_PATH_MAX],
 }
 
 static void
+left_in(struct ck_check *c, const struct ck_leftover *left)
+{
+	size_t n[CK_LEFTOVER_FORMS] = { 0 };
+	struct ck_fail fail = CK_FAIL_INIT;
+	int fd = -1;
+	ck_err r;
+
+	r = ck_io_open_dir(AT_FDCWD, left->dir, left->dir, CK_IO_OWNER, &fd,
+	    NULL, &fail);
+	if (r == CK_OK)
+		r = ck_io_left(fd, left->forms, left->n, left->dir, n, &fail);
+	ck_io_close(&fd);
+	if (r != CK_OK && r != CK_NOSTORE &&
+	    !ck_findings_error_at(c->out, left->dir))
+		ck_finding_fail(c->out, CK_F_NOT_JUDGED, r, &fail);
+	for (size_t i = 0; r == CK_OK && i < left->n; i++)
+		if (n[i] > 0)
+			ck_finding_add(c->out, CK_F_LEFTOVER, left->dir, NULL,
+			    "has %zu file%s %s, left by a writer that was "
+			    "killed or belonging to one at work", n[i],
+			    n[i] == 1 ? "" : "s", left->forms[i]);
+}
+
+static void
 leftovers(struct ck_check *c)
 {
 	struct ck_leftover left[CK_LEFTOVERS];
 	char unlock_dir[CK_PATH_MAX];
-	struct ck_fail fail = CK_FAIL_INIT;
-	size_t n = 0;
-	int fd = -1;
-	ck_err r;
 
 	ck_check_leftovers(c->p, unlock_dir, left);
-	for (size_t i = 0; i < CK_LEFTOVERS; i++) {
-		const char *dir = left[i].dir;
-
-		r = ck_io_open_dir(AT_FDCWD, dir, dir, CK_IO_OWNER, &fd, NULL,
-		    &fail);
-		if (r == CK_OK)
-			r = ck_io_left(fd, left[i].form, dir, &n, &fail);
-		ck_io_close(&fd);
-		if (r == CK_OK && n > 0)
-			ck_finding_add(c->out, CK_F_LEFTOVER, dir, NULL,
-			    "has %zu file%s %s, left by a writer that was "
-			    "killed or belonging to one at work", n,
-			    n == 1 ? "" : "s", left[i].form);
-		else if (r != CK_OK && r != CK_NOSTORE &&
-		    !ck_findings_error_at(c->out, dir))
-			ck_finding_fail(c->out, CK_F_NOT_JUDGED, r, &fail);
-	}
+	for (size_t i = 0; i < CK_LEFTOVERS; i++)
+		left_in(c, &left[i]);
 }
 
 /* The keychain that has the unlock password, as it stands beside the

@@ -66,31 +66,37 @@ records_hold(struct repair *m)
 }
 
 static void
+sweep_one(struct repair *m, const struct ck_leftover *left)
+{
+	size_t n[CK_LEFTOVER_FORMS] = { 0 };
+	struct ck_fail fail = CK_FAIL_INIT;
+	int fd = -1;
+	ck_err r;
+
+	r = ck_io_open_dir(AT_FDCWD, left->dir, left->dir, CK_IO_OWNER, &fd,
+	    NULL, &fail);
+	if (r == CK_OK)
+		r = ck_io_left(fd, left->forms, left->n, left->dir, n, &fail);
+	for (size_t i = 0; r == CK_OK && i < left->n; i++)
+		if (n[i] > 0 && (r = ck_io_sweep(fd, left->forms[i],
+		    left->dir, &fail)) == CK_OK)
+			ck_finding_add(m->done, CK_F_LEFTOVER, left->dir, NULL,
+			    "%zu file%s %s removed", n[i],
+			    n[i] == 1 ? "" : "s", left->forms[i]);
+	ck_io_close(&fd);
+	if (r != CK_OK && r != CK_NOSTORE)
+		failed(m, r, &fail);
+}
+
+static void
 sweep(struct repair *m)
 {
 	struct ck_leftover left[CK_LEFTOVERS];
 	char unlock_dir[CK_PATH_MAX];
-	struct ck_fail fail = CK_FAIL_INIT;
-	size_t n = 0;
-	int fd = -1;
-	ck_err r;
 
 	ck_check_leftovers(m->p, unlock_dir, left);
-	for (size_t i = 0; i < CK_LEFTOVERS; i++) {
-		const char *dir = left[i].dir;
-
-		r = ck_io_open_dir(AT_FDCWD, dir, dir, CK_IO_OWNER, &fd, NULL,
-		    &fail);
-		if (r == CK_OK && (r = ck_io_left(fd, left[i].form, dir, &n,
-		    &fail)) == CK_OK && n > 0 &&
-		    (r = ck_io_sweep(fd, left[i].form, dir, &fail)) == CK_OK)
-			ck_finding_add(m->done, CK_F_LEFTOVER, dir, NULL,
-			    "%zu file%s %s removed", n, n == 1 ? "" : "s",
-			    left[i].form);
-		ck_io_close(&fd);
-		if (r != CK_OK && r != CK_NOSTORE)
-			failed(m, r, &fail);
-	}
+	for (size_t i = 0; i < CK_LEFTOVERS; i++)
+		sweep_one(m, &left[i]);
 }
 
 static void

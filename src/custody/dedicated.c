@@ -124,6 +124,22 @@ ck_dedicated_build(const struct ck_place *p, int dirfd, const char *nonce,
 }
 
 ck_err
+ck_dedicated_unlock(struct kc *kc, const struct ck_secret *password,
+    struct ck_fail *fail)
+{
+	ck_err r;
+
+	if ((r = kc_unlock(kc, password, fail)) != CK_LOCKED)
+		return r;
+	(void)ck_fail_set(fail, r, kc_path(kc),
+	    "is not opened by the stored unlock password: the two do not "
+	    "belong together");
+	ck_advise(fail, NULL, "{status} shows where the unlock password lies; "
+	    "if the right one is lost for good: {reset}");
+	return r;
+}
+
+ck_err
 ck_dedicated_open(const char *path, const struct ck_secret *password,
     struct kc **ret, struct ck_fail *fail)
 {
@@ -132,15 +148,7 @@ ck_dedicated_open(const char *path, const struct ck_secret *password,
 
 	if ((r = kc_open(path, CK_DEDICATED_RULES, &kc, fail)) != CK_OK)
 		return r;
-	if ((r = kc_unlock(kc, password, fail)) == CK_LOCKED) {
-		(void)ck_fail_set(fail, r, path,
-		    "is not opened by the stored unlock password: the two do "
-		    "not belong together");
-		ck_advise(fail, NULL, "{status} shows where the unlock "
-		    "password lies; if the right one is lost for good: "
-		    "{reset}");
-	}
-	if (r != CK_OK) {
+	if ((r = ck_dedicated_unlock(kc, password, fail)) != CK_OK) {
 		kc_close(&kc);
 		return r;
 	}
@@ -283,16 +291,13 @@ ck_dedicated_retire(const struct ck_place *p, int dirfd, const char *nonce,
 }
 
 ck_err
-ck_dedicated_read_both(const struct ck_place *p,
-    const struct ck_secret *password, struct ck_secret *ret_value,
-    struct ck_secret *ret_key, struct ck_fail *fail)
+ck_dedicated_read_in(const struct ck_place *p, struct kc *kc,
+    struct ck_secret *ret_value, struct ck_secret *ret_key,
+    struct ck_fail *fail)
 {
 	struct ck_secret value = CK_SECRET_INIT, key = CK_SECRET_INIT;
-	struct kc *kc = NULL;
-	ck_err r;
+	ck_err r = CK_OK;
 
-	if ((r = ck_dedicated_open(p->keychain, password, &kc, fail)) != CK_OK)
-		return r;
 	if (ret_value != NULL &&
 	    (r = read_item(p, kc, &value, fail)) != CK_OK)
 		goto out;
@@ -306,6 +311,19 @@ ck_dedicated_read_both(const struct ck_place *p,
 out:
 	ck_secret_wipe(&value);
 	ck_secret_wipe(&key);
+	return r;
+}
+
+ck_err
+ck_dedicated_read_both(const struct ck_place *p,
+    const struct ck_secret *password, struct ck_secret *ret_value,
+    struct ck_secret *ret_key, struct ck_fail *fail)
+{
+	struct kc *kc = NULL;
+	ck_err r;
+
+	if ((r = ck_dedicated_open(p->keychain, password, &kc, fail)) == CK_OK)
+		r = ck_dedicated_read_in(p, kc, ret_value, ret_key, fail);
 	kc_close(&kc);
 	return r;
 }
@@ -318,17 +336,14 @@ ck_dedicated_read(const struct ck_place *p, const struct ck_secret *password,
 }
 
 ck_err
-ck_dedicated_names(const struct ck_place *p, struct ck_fail *fail)
+ck_dedicated_names_in(const struct ck_place *p, struct kc *kc,
+    struct ck_fail *fail)
 {
 	struct kc_record rec;
-	struct kc *kc = NULL;
 	ck_err r;
 
-	if ((r = kc_open(p->keychain, CK_DEDICATED_RULES, &kc, fail)) != CK_OK)
-		return r;
 	if ((r = find_item(p, kc, &rec, fail)) == CK_OK)
 		r = ck_dedicated_seal_find(kc, &rec, fail);
-	kc_close(&kc);
 	return r;
 }
 

@@ -120,13 +120,6 @@ CK_MUST_USE ck_err ck_dedicated_look_at(const struct ck_place *p,
     struct ck_secret *ret_key, struct ck_anchor *ret_anchor,
     struct ck_fail *fail);
 
-/*
- * What can be said without a password: both items are there and bear the
- * labels that were written.  CK_DAMAGED otherwise.
- */
-CK_MUST_USE ck_err ck_dedicated_names(const struct ck_place *p,
-    struct ck_fail *fail);
-
 /* Set the auto-lock settings of the installed file as they were made, and
  * nothing else; one commit. */
 CK_MUST_USE ck_err ck_dedicated_relock(const struct ck_place *p,

@@ -13,6 +13,22 @@
 CK_MUST_USE ck_err ck_dedicated_open(const char *path,
     const struct ck_secret *password, struct kc **ret, struct ck_fail *fail);
 
+/* Unlock an opened one.  CK_LOCKED: the password is not this file's. */
+CK_MUST_USE ck_err ck_dedicated_unlock(struct kc *kc,
+    const struct ck_secret *password, struct ck_fail *fail);
+
+/*
+ * What can be said without a password: both items are there and bear the
+ * labels that were written.  CK_DAMAGED otherwise.
+ */
+CK_MUST_USE ck_err ck_dedicated_names_in(const struct ck_place *p,
+    struct kc *kc, struct ck_fail *fail);
+
+/* ck_dedicated_read_both() of a file that is open and unlocked. */
+CK_MUST_USE ck_err ck_dedicated_read_in(const struct ck_place *p,
+    struct kc *kc, struct ck_secret *ret_value, struct ck_secret *ret_key,
+    struct ck_fail *fail);
+
 /*
  * An item of ours: found, encrypted, and with the label it was given.
  * CK_DAMAGED otherwise.  In version 0x100 anybody who can write the file can

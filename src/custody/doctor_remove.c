@@ -70,9 +70,10 @@ is_leftover(const struct ck_out *o, const char *dir, const char *name)
 
 	ck_check_leftovers(o->p, unlock_dir, left);
 	for (size_t i = 0; i < CK_LEFTOVERS; i++)
-		if (strcmp(left[i].dir, dir) == 0 &&
-		    ck_io_is_left(name, left[i].form))
-			return true;
+		for (size_t k = 0; k < left[i].n; k++)
+			if (strcmp(left[i].dir, dir) == 0 &&
+			    ck_io_is_left(name, left[i].forms[k]))
+				return true;
 	return false;
 }
 
@@ -349,8 +350,9 @@ sweep(struct ck_out *o, struct ck_fail *fail)
 	for (size_t i = 0; i < CK_LEFTOVERS; i++) {
 		r = ck_io_open_dir(AT_FDCWD, left[i].dir, left[i].dir,
 		    CK_IO_OWNER, &fd, NULL, fail);
-		if (r == CK_OK)
-			r = ck_io_sweep(fd, left[i].form, left[i].dir, fail);
+		for (size_t k = 0; r == CK_OK && k < left[i].n; k++)
+			r = ck_io_sweep(fd, left[i].forms[k], left[i].dir,
+			    fail);
 		ck_io_close(&fd);
 		if (r != CK_OK && r != CK_NOSTORE)
 			return r;

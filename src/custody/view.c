@@ -90,7 +90,7 @@ usual_broker(struct ck_place *p, struct ck_view *v, struct ck_fail *fail)
 }
 
 static ck_err
-read_records(struct ck_place *p, struct ck_view *v, struct ck_fail *fail)
+read_rows(struct ck_place *p, struct ck_view *v, struct ck_fail *fail)
 {
 	ck_err r;
 
@@ -107,6 +107,23 @@ read_records(struct ck_place *p, struct ck_view *v, struct ck_fail *fail)
 	r = ck_records_journal_get(v->rec, &v->journal, fail);
 	v->journal_open = r == CK_OK;
 	return r == CK_ABSENT ? CK_OK : r;
+}
+
+/* A reader's rows are those of one moment; a writer has the custody lock, or
+ * looks again under it. */
+static ck_err
+read_records(struct ck_place *p, enum ck_rec_how how, struct ck_view *v,
+    struct ck_fail *fail)
+{
+	ck_err r = CK_OK;
+
+	if (how == CK_REC_READ)
+		r = ck_records_begin(v->rec, fail);
+	if (r == CK_OK)
+		r = read_rows(p, v, fail);
+	if (how == CK_REC_READ)
+		ck_records_rollback(v->rec);
+	return r;
 }
 
 static bool
@@ -170,7 +187,7 @@ view_once(struct ck_place *p, enum ck_rec_how how, bool lost,
 		    "{doctor --rebuild} would make", CK_REC_FILE);
 	}
 	if (r == CK_OK)
-		r = read_records(p, &v, fail);
+		r = read_records(p, how, &v, fail);
 	/* The records may have been read after a migration took the file into
 	 * place, or a restore out of it, and the file been looked for before. */
 	if (r == CK_OK && (!v.dedicated || (v.known &&

@@ -12,6 +12,7 @@
 #include "base/path.h"
 
 #define FORM "f" CK_IO_TEMP
+static const char *const left_form = FORM;
 
 struct fixture {
 	char dir[CK_PATH_MAX];
@@ -80,11 +81,13 @@ left_temporaries_go_and_other_names_stay(void **state)
 		make(fx, stay[i]);
 	make(fx, "f.tmp-0123abcd");
 	make(fx, "f.tmp-00000000");
-	assert_int_equal(ck_io_left(fx->dirfd, FORM, "f", &n, NULL), CK_OK);
+	assert_int_equal(ck_io_left(fx->dirfd, &left_form, 1, "f", &n,
+	    NULL), CK_OK);
 	assert_int_equal(n, 2);
 	assert_true(there(fx, "f.tmp-0123abcd"));
 	assert_int_equal(ck_io_sweep(fx->dirfd, FORM, "f", NULL), CK_OK);
-	assert_int_equal(ck_io_left(fx->dirfd, FORM, "f", &n, NULL), CK_OK);
+	assert_int_equal(ck_io_left(fx->dirfd, &left_form, 1, "f", &n,
+	    NULL), CK_OK);
 	assert_int_equal(n, 0);
 	assert_false(there(fx, "f.tmp-0123abcd"));
 	assert_false(there(fx, "f.tmp-00000000"));
@@ -108,6 +111,22 @@ links_and_directories_of_such_a_name_stay(void **state)
 	assert_true(there(fx, "f.tmp-00000003"));
 }
 
+static void
+each_form_is_counted_by_itself(void **state)
+{
+	static const char *const forms[] = { FORM, "g" CK_IO_TEMP, "h" };
+	const struct fixture *fx = *state;
+	size_t n[3] = { 9, 9, 9 };
+
+	make(fx, "f.tmp-0123abcd");
+	make(fx, "g.tmp-0123abcd");
+	make(fx, "g.tmp-00000000");
+	assert_int_equal(ck_io_left(fx->dirfd, forms, 3, "f", n, NULL), CK_OK);
+	assert_int_equal(n[0], 1);
+	assert_int_equal(n[1], 2);
+	assert_int_equal(n[2], 0);
+}
+
 /* Somebody gave it a second name: to him it is worth keeping. */
 static void
 a_file_with_two_names_stays(void **state)
@@ -118,7 +137,8 @@ a_file_with_two_names_stays(void **state)
 	make(fx, "f.tmp-0123abcd");
 	assert_int_equal(linkat(fx->dirfd, "f.tmp-0123abcd", fx->dirfd, "kept",
 	    0), 0);
-	assert_int_equal(ck_io_left(fx->dirfd, FORM, "f", &n, NULL), CK_OK);
+	assert_int_equal(ck_io_left(fx->dirfd, &left_form, 1, "f", &n,
+	    NULL), CK_OK);
 	assert_int_equal(n, 0);
 	assert_int_equal(ck_io_replace(fx->dirfd, "f", NULL, "x", 1, 0600,
 	    NULL), CK_OK);
@@ -180,6 +200,8 @@ main(void)
 		    left_temporaries_go_and_other_names_stay, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 		    links_and_directories_of_such_a_name_stay, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+		    each_form_is_counted_by_itself, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 		    a_file_with_two_names_stays, setup, teardown),
 		cmocka_unit_test(
