@@ -52,6 +52,11 @@ people(const struct ck_place *p, const struct ck_reset_report *m,
 		ck_buf_format(b, "             %s%s\n",
 		    m->kept_password[0] == '/' ? "" :
 		    "item " CK_OWN_SERVICE " / ", m->kept_password);
+	if (m->broker_kept)
+		ck_buf_format(b, "in charge    %s, whose copy of %s holds "
+		    "again: see that it is yours.\n"
+		    "             clankie-keys migrate moves it\n", p->broker,
+		    p->credential);
 	others_lines(p, m, b);
 	if (m->minted)
 		minted_lines(m, b);
@@ -81,6 +86,7 @@ json(const struct ck_place *p, const struct ck_reset_report *m,
 	text_or_null(b, "kept_keychain", m->kept);
 	text_or_null(b, "kept_password", m->kept_password);
 	text_or_null(b, "keychain", m->keychain);
+	js_bool(b, "broker_in_charge", m->broker_kept);
 	js_text(b, "rules", m->rules);
 	if (m->minted) {
 		js_number(b, "generation", (long long)m->generation);

@@ -78,6 +78,16 @@ named_rightly(const struct ck_view *v, const struct ck_place *p,
 	return CK_USAGE;
 }
 
+static ck_err
+lost(const struct ck_place *p, struct ck_fail *fail)
+{
+	(void)ck_fail_set(fail, CK_NOSTORE, p->keychain,
+	    "the records say the credential is here, but the file is missing");
+	ck_advise(fail, p, "put it back from a backup; if it is lost for good: "
+	    "{reset}");
+	return CK_NOSTORE;
+}
+
 /* Steps 0 and "preflight again": everything that can be known beforehand. */
 static ck_err
 preflight(struct ck_migrate_run *run, struct ck_fail *fail)
@@ -99,6 +109,10 @@ preflight(struct ck_migrate_run *run, struct ck_fail *fail)
 	run->joins = run->v.dedicated && !run->in_place;
 	if (run->in_place)
 		return CK_OK;
+	/* Its keychain is lost, and only its owner gives it up. */
+	if (run->resumed && !run->v.dedicated && run->v.known &&
+	    run->v.row.state == CK_STATE_DEDICATED)
+		return lost(p, fail);
 	/* Somebody else's row is not taken for a migration that began. */
 	if (run->resumed && !run->v.dedicated &&
 	    (r = ck_preflight_orphan(p, &run->v, fail)) != CK_OK)
@@ -276,14 +290,8 @@ keychain_sound(struct ck_migrate_run *run, bool *ret_proved,
 	ck_err r;
 
 	*ret_proved = false;
-	if (!run->v.dedicated) {
-		(void)ck_fail_set(fail, CK_NOSTORE, p->keychain,
-		    "the records say the credential is here, but the file is "
-		    "missing");
-		ck_advise(fail, p, "put it back from a backup; if it is lost "
-		    "for good: {reset}");
-		return CK_NOSTORE;
-	}
+	if (!run->v.dedicated)
+		return lost(p, fail);
 	if (p->broker_kind == CK_KIND_LOGIN_KEYCHAIN &&
 	    p->login_password == NULL)
 		return ck_login_status(&login, &st, fail);

@@ -6,9 +6,8 @@
 #include "custody/broker.h"
 #include "custody/migrate.h"
 #include "custody/preflight.h"
+#include "custody/seal.h"
 #include "custody/view.h"
-
-#define CK_MIGRATE_OPERATION "migrate"
 
 /* The last event of a migration; its detail is "NAME generation N". */
 #define CK_MIGRATED_EVENT "migrate-finished"

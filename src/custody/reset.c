@@ -53,9 +53,13 @@ can_reset(struct ck_reset_run *run, struct ck_fail *fail)
 {
 	const struct ck_view *v = &run->v;
 	struct ck_place *p = run->p;
+	ck_err r;
 
-	if (v->rec == NULL || !v->known ||
-	    (v->row.state != CK_STATE_DEDICATED &&
+	if (v->rec != NULL && v->known &&
+	    (r = ck_reset_broker_has(run, &run->keeps, fail)) != CK_OK)
+		return r;
+	if (v->rec == NULL || !v->known || (!run->keeps &&
+	    v->row.state != CK_STATE_DEDICATED &&
 	    v->row.state != CK_STATE_RESTORING)) {
 		(void)ck_fail_set(fail, CK_NOSTORE, p->keychain,
 		    "does not hold %s: only a migrated credential can be lost",
@@ -93,7 +97,7 @@ nothing_lost(const struct ck_reset_run *run, struct ck_fail *fail)
 static ck_err
 none_elsewhere(struct ck_reset_run *run, struct ck_fail *fail)
 {
-	ck_err r = ck_reset_no_other(run->p, fail);
+	ck_err r = ck_reset_no_other(run->p, run->keeps, fail);
 
 	return r == CK_OK ? ck_reset_others_lost(run, fail) : r;
 }
@@ -161,6 +165,22 @@ preflight(struct ck_reset_run *run, struct ck_fail *fail)
 	    nothing_lost(run, fail);
 }
 
+/* Nobody can be asked any more whether it is the one that was moved. */
+static void
+would_keep(const struct ck_reset_run *run, const char *names,
+    struct ck_fail *fail)
+{
+	bool others = run->others.n > 0;
+
+	(void)ck_fail_set(fail, CK_DECIDE, run->p->keychain,
+	    "%s, and %.300s still has %s from a %s that was not finished: its "
+	    "copy, which every program of yours could change, would be in "
+	    "charge again%s%s%s; nothing was changed",
+	    ck_lost_text(run->lost), run->p->broker, run->p->credential,
+	    run->v.journal.operation, others ? ", and " : "", names, others ?
+	    " would be given up for good" : "");
+}
+
 static ck_err
 not_confirmed(struct ck_reset_run *run, struct ck_fail *fail)
 {
@@ -168,7 +188,9 @@ not_confirmed(struct ck_reset_run *run, struct ck_fail *fail)
 	bool others = run->others.n > 0;
 
 	ck_reset_names_text(&run->others, names, sizeof(names));
-	if (run->resumed)
+	if (run->keeps && !run->resumed)
+		would_keep(run, names, fail);
+	else if (run->resumed)
 		(void)ck_fail_set(fail, CK_DECIDE, run->p->dir,
 		    "an earlier reset of %s was not finished",
 		    run->p->credential);
@@ -240,6 +262,7 @@ report(const struct ck_reset_run *run, struct ck_reset_report *ret)
 	ret->resumed = run->resumed;
 	ret->lost = run->lost;
 	ret->minted = run->mint;
+	ret->broker_kept = run->keeps;
 	ret->others = run->others;
 	if (run->mint) {
 		ret->generation = run->v.row.generation;

@@ -34,6 +34,7 @@ struct ck_reset_report {
 	bool resumed;            /* an interrupted one was finished */
 	enum ck_lost lost;       /* CK_LOST_NOTHING when resumed */
 	bool minted;             /* a new bearer was made */
+	bool broker_kept;        /* the broker's copy is in charge instead */
 	struct ck_reset_names others;   /* back in the broker, without value;
 	                          * none when resumed after that */
 	char kept[CK_PATH_MAX];  /* directory with the old file, or "" */
@@ -56,10 +57,14 @@ const char *ck_lost_name(enum ck_lost lost);
 /*
  * Reset p's credential, and with it all that the lost keychain held: the
  * operator's bearer is made anew, every other credential goes back to its
- * broker without a value, for its owner to bring it again.  A failure before the new keychain has its name takes
- * everything back; afterwards, or after an interruption, the journal stays
- * open and the next call finishes.  A bearer that came to the final name is
- * the one that holds: no second one is made for it.
+ * broker without a value, for its owner to bring it again.  A migrate or
+ * restore of it that was not finished may have it in the broker, too: nothing
+ * is made then, and the broker is in charge again.
+ *
+ * A failure before the new keychain has its name takes everything back;
+ * afterwards, or after an interruption, the journal stays open and the next
+ * call finishes.  A bearer that came to the final name is the one that holds:
+ * no second one is made for it.
  *
  * CK_DECIDE: not confirmed (ret->lost and the reason say what would be given
  * up, nothing was changed), a broker holds a value of one of them, or another

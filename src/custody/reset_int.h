@@ -20,6 +20,8 @@ struct ck_reset_run {
 	int lockfd;
 	struct ck_broker_lock broker_lock;
 	enum ck_lost lost;
+	bool keeps;              /* the broker has p's credential: see
+	                          * ck_reset_broker_has() */
 	bool mint;               /* p's credential is one that is made here */
 	struct ck_reset_names others;   /* those that are given up with it */
 	bool resumed;
@@ -34,14 +36,22 @@ struct ck_reset_run {
 CK_MUST_USE ck_err ck_reset_judge(const struct ck_place *p,
     const struct ck_view *v, enum ck_lost *ret, struct ck_fail *fail);
 
-/* Neither broker holds a bearer (CK_DECIDE). */
-CK_MUST_USE ck_err ck_reset_no_other(const struct ck_place *p,
+/* Neither broker holds a bearer (CK_DECIDE); keeps: p's own one may. */
+CK_MUST_USE ck_err ck_reset_no_other(const struct ck_place *p, bool keeps,
     struct ck_fail *fail);
 
 /* The first row that is in the keychain or on a way there or back.  CK_ABSENT:
  * there is none. */
 CK_MUST_USE ck_err ck_reset_any(const struct ck_reset_run *run,
     struct ck_rec_credential *ret, struct ck_fail *fail);
+
+/*
+ * Does an operation that moves p's credential, and was not finished, have it
+ * in the broker, too?  Then nothing is made: the broker is in charge again.
+ * Whatever keeps that from being read comes back as it is.
+ */
+CK_MUST_USE ck_err ck_reset_broker_has(const struct ck_reset_run *run,
+    bool *ret, struct ck_fail *fail);
 
 /* What else is given up, and whether p's credential can be minted, into
  * run. */

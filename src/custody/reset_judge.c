@@ -6,6 +6,7 @@
 
 #include "custody/advice.h"
 #include "custody/broker.h"
+#include "custody/seal.h"
 
 const char *
 ck_lost_text(enum ck_lost lost)
@@ -103,6 +104,30 @@ ck_reset_judge(const struct ck_place *p, const struct ck_view *v,
 	return r;
 }
 
+ck_err
+ck_reset_broker_has(const struct ck_reset_run *run, bool *ret,
+    struct ck_fail *fail)
+{
+	const struct ck_rec_journal *j = &run->v.journal;
+	ck_err r;
+
+	*ret = false;
+	if (!run->v.journal_open ||
+	    strcmp(j->credential, run->p->credential) != 0)
+		return CK_OK;
+	/* A reset that was begun in this way makes no new generation. */
+	if (strcmp(j->operation, CK_RESET_OPERATION) == 0) {
+		*ret = j->to_generation == j->from_generation;
+		return CK_OK;
+	}
+	if (strcmp(j->operation, CK_MIGRATE_OPERATION) != 0 &&
+	    strcmp(j->operation, CK_RESTORE_OPERATION) != 0)
+		return CK_OK;
+	r = ck_broker_read(run->p, NULL, fail);
+	*ret = r == CK_OK;
+	return r == CK_ABSENT ? CK_OK : r;
+}
+
 static ck_err
 holds_none(const struct ck_place *p, struct ck_fail *fail)
 {
@@ -123,13 +148,14 @@ holds_none(const struct ck_place *p, struct ck_fail *fail)
 }
 
 ck_err
-ck_reset_no_other(const struct ck_place *p, struct ck_fail *fail)
+ck_reset_no_other(const struct ck_place *p, bool keeps, struct ck_fail *fail)
 {
 	struct ck_place other = *p;
-	ck_err r;
+	ck_err r = CK_OK;
 
-	if ((r = holds_none(p, fail)) != CK_OK ||
-	    p->broker_kind == CK_KIND_FILE_BROKER)
+	if (!keeps)
+		r = holds_none(p, fail);
+	if (r != CK_OK || p->broker_kind == CK_KIND_FILE_BROKER)
 		return r;
 	other.broker_kind = CK_KIND_FILE_BROKER;
 	memcpy(other.broker, other.file_broker, sizeof(other.broker));

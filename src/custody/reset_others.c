@@ -71,14 +71,20 @@ minted(const struct ck_reset_run *run)
 	return run->mint ? run->p->credential : NULL;
 }
 
+struct beside {
+	const struct ck_reset_run *run;
+	bool bearer;
+};
+
 static ck_err
 operator_row(void *arg, const struct ck_rec_credential *row)
 {
-	bool *there = arg;
+	struct beside *b = arg;
 
 	if (row->state != CK_STATE_BROKER &&
+	    strcmp(row->name, b->run->p->credential) != 0 &&
 	    strcmp(row->format, ck_format_name(CK_FORMAT_OPERATOR_BEARER)) == 0)
-		*there = true;
+		b->bearer = true;
 	return CK_OK;
 }
 
@@ -88,8 +94,9 @@ ck_reset_others(struct ck_reset_run *run, struct ck_fail *fail)
 	struct others o;
 	ck_err r;
 
-	run->mint = run->p->format == CK_FORMAT_OPERATOR_BEARER;
-	if ((r = look(run, minted(run), &o, fail)) == CK_OK)
+	run->mint = run->p->format == CK_FORMAT_OPERATOR_BEARER && !run->keeps;
+	if ((r = look(run, run->keeps ? run->p->credential : minted(run), &o,
+	    fail)) == CK_OK)
 		run->others = o.names;
 	return r;
 }
@@ -150,14 +157,13 @@ unreadable(void *arg, const struct ck_rec_credential *row)
 static ck_err
 no_bearer_beside(struct ck_reset_run *run, struct ck_fail *fail)
 {
-	bool bearer = false;
+	struct beside b = { run, false };
 	ck_err r;
 
 	if (run->mint)
 		return CK_OK;
-	r = ck_records_credential_each(run->v.rec, operator_row, &bearer,
-	    fail);
-	if (r != CK_OK || !bearer)
+	r = ck_records_credential_each(run->v.rec, operator_row, &b, fail);
+	if (r != CK_OK || !b.bearer)
 		return r;
 	(void)ck_fail_set(fail, CK_UNSUPPORTED, run->p->credential,
 	    "cannot be minted here, and its keychain holds the operator's "
@@ -181,7 +187,7 @@ not_elsewhere(void *arg, const struct ck_rec_credential *row)
 		return CK_OK;
 	if ((r = ck_place_of_row(e->run->p, row, &at, e->fail)) != CK_OK)
 		return r;
-	return ck_reset_no_other(&at, e->fail);
+	return ck_reset_no_other(&at, false, e->fail);
 }
 
 ck_err
@@ -231,7 +237,8 @@ broker_id(const struct ck_reset_run *run, const char *name, int64_t *ret,
 	return CK_OK;
 }
 
-/* Back to the broker, as restore leaves it, but without a value there. */
+/* Back to the broker, as restore leaves it; a value is there only of one that
+ * was on its way. */
 static ck_err
 release(struct ck_reset_run *run, struct ck_rec_credential *row,
     struct ck_fail *fail)

@@ -31,7 +31,7 @@ begin_rows(struct ck_reset_run *run, struct ck_fail *fail)
 	memcpy(j.credential, run->p->credential, sizeof(j.credential));
 	j.step = CK_RESET_BEGUN;
 	j.from_generation = run->v.row.generation;
-	j.to_generation = j.from_generation + 1;
+	j.to_generation = j.from_generation + (run->keeps ? 0 : 1);
 	return ck_records_journal_open(rec, &j, fail);
 }
 
@@ -342,10 +342,15 @@ left_rows(struct ck_reset_run *run, struct ck_fail *fail)
 	struct ck_rec_store dedicated;
 	ck_err r;
 
-	if ((r = ck_reset_release(run, fail)) != CK_OK ||
-	    (r = ck_records_store_by_kind(rec, CK_KIND_DEDICATED, &dedicated,
-	    fail)) != CK_OK ||
-	    (r = ck_records_store_remove(rec, dedicated.id, fail)) != CK_OK ||
+	if ((r = ck_reset_release(run, fail)) != CK_OK)
+		return r;
+	/* A migration may not have come as far as to name it. */
+	r = ck_records_store_by_kind(rec, CK_KIND_DEDICATED, &dedicated, fail);
+	if (r == CK_OK)
+		r = ck_records_store_remove(rec, dedicated.id, fail);
+	else if (r == CK_ABSENT)
+		r = CK_OK;
+	if (r != CK_OK ||
 	    (r = ck_records_journal_close(rec, run->nonce, fail)) != CK_OK ||
 	    (r = ck_records_event(rec, "reset-finished", run->p->keychain,
 	    fail)) != CK_OK)

@@ -5,10 +5,9 @@
 
 #include "base/secret.h"
 #include "custody/restore.h"
+#include "custody/seal.h"
 #include "custody/view.h"
 #include "store/broker_lock.h"
-
-#define CK_RESTORE_OPERATION "restore"
 
 /* What the journal says has been reached. */
 enum ck_restore_step {

@@ -76,7 +76,11 @@ CK_MUST_USE ck_err ck_seal_records(const struct ck_place *p,
 /* The setting that holds, while a rotation is under way, the fingerprint of
  * the value it brings in. */
 #define CK_SEAL_NEXT_SETTING "rotate.fingerprint"
+
+/* What the journal calls an operation. */
+#define CK_MIGRATE_OPERATION "migrate"
 #define CK_ROTATE_OPERATION "rotate"
+#define CK_RESTORE_OPERATION "restore"
 /* A reset cannot seal its first steps: the key is what was lost. */
 #define CK_RESET_OPERATION "reset --confirm"
 
