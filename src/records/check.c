@@ -24,7 +24,9 @@ list_empty(struct ck_records *rec, const char *text, const char *sound,
 		if (p == NULL)
 			r = ck_rec_fail(rec->db, rec->path, SQLITE_NOMEM,
 			    "check the records", fail);
-		else if (sound == NULL || strcmp((const char *)p, sound) != 0)
+		else if ((sound == NULL || strcmp((const char *)p,
+		    sound) != 0) && (r = ck_rec_unread(rec->db, rec->path,
+		    "check the records", fail)) == CK_OK)
 			r = ck_rec_damaged(rec->path, fail, "%s: %.160s",
 			    what, (const char *)p);
 	}

@@ -35,7 +35,6 @@ map_io(int rc, int sys)
 	switch (rc) {
 	case SQLITE_IOERR_NOMEM:
 		return CK_NOMEM;
-	case SQLITE_IOERR_CORRUPTFS:
 	case SQLITE_IOERR_DATA:
 		return CK_DAMAGED;
 	case SQLITE_IOERR_BLOCKED:
@@ -151,14 +150,43 @@ errno_behind(sqlite3 *db, int rc, int sys)
 	return sys != 0 || db == NULL ? sys : sqlite3_system_errno(db);
 }
 
+/* What could not be read SQLite calls malformed.  Its file knows better: it
+ * keeps the errno of the last call that failed. */
+static int
+errno_of_file(sqlite3 *db)
+{
+	int sys = 0;
+
+	return db != NULL && sqlite3_file_control(db, "main",
+	    SQLITE_FCNTL_LAST_ERRNO, &sys) == SQLITE_OK ? sys : 0;
+}
+
+ck_err
+ck_rec_unread(sqlite3 *db, const char *path, const char *doing,
+    struct ck_fail *fail)
+{
+	int sys = errno_of_file(db);
+
+	if (sys == 0)
+		return CK_OK;
+	(void)ck_fail_set(fail, map_io(SQLITE_IOERR, sys), path,
+	    "cannot %s: %s", doing, strerror(sys));
+	if (fail != NULL)
+		fail->sys = sys;
+	return map_io(SQLITE_IOERR, sys);
+}
+
 ck_err
 ck_rec_fail_step(sqlite3 *db, const char *path, int rc, int sys,
     const char *doing, struct ck_fail *fail)
 {
-	ck_err code;
+	ck_err code, unread;
 
 	sys = errno_behind(db, rc, sys);
 	code = ck_rec_map(rc, sys);
+	if (code == CK_DAMAGED &&
+	    (unread = ck_rec_unread(db, path, doing, fail)) != CK_OK)
+		return unread;
 	if (rc == SQLITE_READONLY_ROLLBACK) {
 		(void)ck_fail_set(fail, code, path, "cannot %s: a change was "
 		    "cut short and has to be undone first, which needs "

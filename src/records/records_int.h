@@ -61,6 +61,10 @@ ck_err ck_rec_fail_step(sqlite3 *db, const char *path, int rc, int sys,
  * in it means that the file has another one, CK_DAMAGED. */
 ck_err ck_rec_fail_text(sqlite3 *db, const char *path, int rc,
     const char *doing, struct ck_fail *fail);
+/* Before db is called damaged: the code and errno of a call on its file that
+ * failed, CK_OK when none did. */
+ck_err ck_rec_unread(sqlite3 *db, const char *path, const char *doing,
+    struct ck_fail *fail);
 /* CK_DAMAGED with the step that goes with it. */
 ck_err ck_rec_damaged(const char *path, struct ck_fail *fail,
     const char *fmt, ...) CK_PRINTF(3, 4);

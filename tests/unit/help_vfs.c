@@ -2,8 +2,10 @@
 /* See help_vfs.h. */
 #include "unit.h"
 
-#include <sqlite3.h>
+#include <errno.h>
 #include <string.h>
+
+#include <sqlite3.h>
 
 #include "help_vfs.h"
 
@@ -122,8 +124,19 @@ io_sync(sqlite3_file *f, int flags)
 	return file_is_due(false) ? files.rc : real_io->xSync(f, flags);
 }
 
+/* As a real file, which keeps the errno of a call that failed. */
+static int
+io_control(sqlite3_file *f, int op, void *arg)
+{
+	if (op == SQLITE_FCNTL_LAST_ERRNO && files.reads && files.fired) {
+		*(int *)arg = EIO;
+		return SQLITE_OK;
+	}
+	return real_io->xFileControl(f, op, arg);
+}
+
 /* The files stay the real ones; only their table of functions is ours, with
- * four of them replaced. */
+ * five of them replaced. */
 static int
 vfs_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int flags,
     int *ret_flags)
@@ -145,6 +158,7 @@ vfs_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int flags,
 		our_io.xWrite = io_write;
 		our_io.xTruncate = io_truncate;
 		our_io.xSync = io_sync;
+		our_io.xFileControl = io_control;
 	}
 	if (f->pMethods == real_io)
 		f->pMethods = &our_io;

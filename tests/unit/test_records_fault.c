@@ -38,7 +38,8 @@ result_codes_have_their_own_words(void **state)
 		{ SQLITE_CORRUPT, 0, CK_DAMAGED },
 		{ SQLITE_CORRUPT_INDEX, 0, CK_DAMAGED },
 		{ SQLITE_NOTADB, 0, CK_DAMAGED },
-		{ SQLITE_IOERR_CORRUPTFS, 0, CK_DAMAGED },
+		/* What SQLite makes of EIO. */
+		{ SQLITE_IOERR_CORRUPTFS, 0, CK_IO },
 		{ SQLITE_FULL, 0, CK_NOSPACE },
 		{ SQLITE_IOERR_WRITE, ENOSPC, CK_NOSPACE },
 		{ SQLITE_IOERR_WRITE, EFBIG, CK_NOSPACE },
@@ -315,7 +316,7 @@ every_failing_read_is_typed_and_changes_nothing(void **state)
 		ck_err want;
 	} kinds[] = {
 		{ SQLITE_IOERR_READ, CK_IO },
-		{ SQLITE_IOERR_CORRUPTFS, CK_DAMAGED }
+		{ SQLITE_IOERR_CORRUPTFS, CK_IO }
 	};
 	struct help_records *fx = *state;
 	char *before;
