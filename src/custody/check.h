@@ -55,6 +55,7 @@ enum ck_finding_code {
 	CK_F_SECOND_LOGIN,
 	CK_F_SECOND_FILE,
 	CK_F_SECOND_DOTENV,
+	CK_F_SECOND_NAME,             /* in a broker, but not as its own */
 	CK_F_OVERRIDE,
 	CK_F_SERVICE_ENVIRONMENT,
 	CK_F_OLD_WORKER,

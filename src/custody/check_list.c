@@ -76,6 +76,8 @@ static const struct ck_finding_info table[CK_F_COUNT] = {
 	    "has the command" },
 	[CK_F_SECOND_DOTENV] = { "second-bearer-dotenv", CK_SEV_ERROR,
 	    "remove it from that file, then {rotate}" },
+	[CK_F_SECOND_NAME] = { "bearer-other-name", CK_SEV_WARNING,
+	    "remove that entry with the program that wrote it, then {rotate}" },
 	[CK_F_OVERRIDE] = { "environment-override", CK_SEV_ERROR,
 	    "unset CLANKIE_OPERATOR_TOKEN" },
 	[CK_F_SERVICE_ENVIRONMENT] = { "service-environment", CK_SEV_WARNING,

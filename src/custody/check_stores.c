@@ -42,8 +42,9 @@ on_its_way(struct ck_check *c, enum ck_rec_kind kind, const char *path)
 }
 
 static void
-look_in(struct ck_check *c, enum ck_rec_kind kind, const char *path)
+look_in(void *arg, enum ck_rec_kind kind, const char *path)
 {
+	struct ck_check *c = arg;
 	struct ck_place where = *c->p;
 	struct ck_fail fail = CK_FAIL_INIT;
 	ck_err r;
@@ -65,18 +66,19 @@ look_in(struct ck_check *c, enum ck_rec_kind kind, const char *path)
 
 /* The broker in use, the one the environment names, and the usual one. */
 static void
-brokers(struct ck_check *c)
+brokers(struct ck_check *c, void (*fn)(void *arg, enum ck_rec_kind kind,
+    const char *path))
 {
 	const struct ck_place *p = c->p;
 	char usual[CK_PATH_MAX];
 
-	look_in(c, p->broker_kind, p->broker);
+	fn(c, p->broker_kind, p->broker);
 	if (strcmp(p->file_broker, p->broker) != 0)
-		look_in(c, CK_KIND_FILE_BROKER, p->file_broker);
+		fn(c, CK_KIND_FILE_BROKER, p->file_broker);
 	if (ck_path_join(p->config, "clankie/credentials.json", usual,
 	    NULL) == CK_OK && strcmp(usual, p->broker) != 0 &&
 	    strcmp(usual, p->file_broker) != 0)
-		look_in(c, CK_KIND_FILE_BROKER, usual);
+		fn(c, CK_KIND_FILE_BROKER, usual);
 }
 
 static ck_err
@@ -251,11 +253,12 @@ struct names {
 };
 
 static ck_err
-other(void *arg, const char *name, const char *type)
+other(void *arg, const char *name, const char *type, bool bearer)
 {
 	struct names *names = arg;
 
 	(void)type;
+	(void)bearer;
 	if (strcmp(name, names->own) == 0)
 		return CK_OK;
 	if (names->n < NAMES_SHOWN)
@@ -263,6 +266,35 @@ other(void *arg, const char *name, const char *type)
 		    name);
 	names->n++;
 	return CK_OK;
+}
+
+struct stray {
+	struct ck_check *c;
+	const char *path;
+};
+
+/* Nobody asks for it under that name; but every process can read it. */
+static ck_err
+stray_bearer(void *arg, const char *name, const char *type, bool bearer)
+{
+	const struct stray *s = arg;
+
+	(void)type;
+	if (bearer && strcmp(name, s->c->p->account) != 0)
+		ck_finding_add(s->c->out, CK_F_SECOND_NAME, s->path, NULL,
+		    "holds something with the form of an operator bearer as "
+		    "%s", name);
+	return CK_OK;
+}
+
+/* A place that cannot be read has a finding of its own. */
+static void
+stray_bearers(void *arg, enum ck_rec_kind kind, const char *path)
+{
+	struct stray s = { arg, path };
+
+	if (kind == CK_KIND_FILE_BROKER)
+		(void)!ck_broker_file_names(path, stray_bearer, &s, NULL);
 }
 
 /* To know, not to act on: this protects one credential. */
@@ -308,10 +340,12 @@ ck_check_stores(struct ck_check *c)
 	if (!c->in_charge)
 		return;
 	if (!moving) {
-		brokers(c);
+		brokers(c, look_in);
 		index_entry(c);
 	}
 	dotenvs(c);
-	if (!c->how->startup)
-		remaining(c);
+	if (c->how->startup)
+		return;
+	brokers(c, stray_bearers);
+	remaining(c);
 }

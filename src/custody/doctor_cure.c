@@ -299,6 +299,9 @@ static const struct row {
 	    "cp -p %P %P.new && sed /clankie_op_/d %P >%P.new && "
 	    "mv %P.new %P && " KEYS "rotate%c%w",
 	    "every process of yours could read it there" }, second_file },
+	[CK_F_SECOND_NAME] = { AT_SECOND, { NULL,
+	    "remove that entry with the program that wrote it; if it is the "
+	    "bearer in use, clankie-keys rotate makes it useless" }, NULL },
 	[CK_F_OVERRIDE] = { AT_ENVIRONMENT, {
 	    "unset CLANKIE_OPERATOR_TOKEN",
 	    "find out what sets it, or it comes back" }, NULL },

@@ -121,12 +121,13 @@ struct wanted {
 };
 
 static ck_err
-is_wanted(void *arg, const char *name, const char *type)
+is_wanted(void *arg, const char *name, const char *type, bool bearer)
 {
 	struct wanted *w = arg;
 	char id[CK_PROVIDER_SIZE];
 
 	(void)type;
+	(void)bearer;
 	if (ck_broker_provider(name, id, NULL) == CK_OK &&
 	    strcmp(id, w->account) == 0)
 		w->found = true;

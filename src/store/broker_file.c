@@ -10,6 +10,7 @@
 
 #include "base/io.h"
 #include "base/path.h"
+#include "store/bearer.h"
 #include "store/broker_text.h"
 #include "store/broker_type.h"
 #include "store/json.h"
@@ -283,6 +284,7 @@ ck_broker_file_names(const char *path, ck_broker_name_cb *cb, void *arg,
 	struct ck_broker_text b = CK_BROKER_TEXT_INIT(path);
 	char name[CK_PROVIDER_SIZE];
 	const char *type = NULL;
+	bool bearer;
 	ck_err r;
 
 	if ((r = ck_broker_text_open(&b, fail)) != CK_OK)
@@ -295,7 +297,8 @@ ck_broker_file_names(const char *path, ck_broker_name_cb *cb, void *arg,
 			goto out;
 		}
 		show_key(b.all.member[i].key, name);
-		if ((r = cb(arg, name, type)) != CK_OK)
+		bearer = ck_bearer_search(b.all.member[i].value).n > 0;
+		if ((r = cb(arg, name, type, bearer)) != CK_OK)
 			goto out;
 	}
 out:

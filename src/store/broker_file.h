@@ -13,6 +13,7 @@
 #ifndef CK_STORE_BROKER_FILE_H
 #define CK_STORE_BROKER_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
@@ -63,11 +64,12 @@ CK_MUST_USE ck_err ck_broker_file_find(const char *path, const char *provider,
  * Each member in the order of the file: its key in printable ASCII (other
  * bytes and the backslash as \xNN, cut where CK_PROVIDER_SIZE ends) and the
  * type of its credential: "api", "oauth", "wellknown", or "malformed" for an
- * entry that the broker would skip and drop.  A result that is not CK_OK ends
- * it and is returned.  A missing file has no members.
+ * entry that the broker would skip and drop.  bearer: something with the form
+ * of an operator bearer stands in it.  A result that is not CK_OK ends it and
+ * is returned.  A missing file has no members.
  */
 typedef ck_err ck_broker_name_cb(void *arg, const char *name,
-    const char *type);
+    const char *type, bool bearer);
 CK_MUST_USE ck_err ck_broker_file_names(const char *path,
     ck_broker_name_cb *cb, void *arg, struct ck_fail *fail);
 

@@ -95,6 +95,14 @@ t_bearer_json "$T_TMP/decoy"
 c_broker_text "$T_TMP/decoy" | t_write "$T_TMP/new"
 cat "$T_TMP/new" >"$BROKER"
 k_finds 21 second-bearer-file
+k_back 'under another name nobody asks for it'
+"$T_TOOLS/ck-json" key <"$T_TMP/decoy" | tr -d '\n' >"$T_TMP/decoy.key"
+{ printf '{"old":{"was":"' && cat "$T_TMP/decoy.key" && echo '"}}'; } \
+    >"$T_TMP/named"
+cat "$T_TMP/named" >"$BROKER"
+k_finds 0 bearer-other-name
+run "$CK" check
+expect_out_has 'operator bearer as old'
 k_back 'so has the file that the environment names'
 mkdir -m 0700 "$T_HOME/named"
 c_broker_text "$T_TMP/decoy" | t_write "$T_HOME/named/credentials.json"

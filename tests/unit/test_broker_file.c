@@ -256,12 +256,13 @@ struct names {
 };
 
 static ck_err
-note_name(void *arg, const char *name, const char *type)
+note_name(void *arg, const char *name, const char *type, bool bearer)
 {
 	struct names *n = arg;
 
 	(void)snprintf(n->text + strlen(n->text),
-	    sizeof(n->text) - strlen(n->text), "%s=%s ", name, type);
+	    sizeof(n->text) - strlen(n->text), "%s=%s%s ", name, type,
+	    bearer ? "!" : "");
 	return n->result;
 }
 
@@ -277,7 +278,7 @@ names_gives_types_and_never_values(void **state)
 	    CK_OK);
 	assert_string_equal(n.text, "anthropic=api email=oauth "
 	    "broken=malformed xai=wellknown elevenlabs=malformed "
-	    "clankie_operator=api linear=api google=malformed "
+	    "clankie_operator=api! linear=api google=malformed "
 	    "discord_bot=api clankie_captain=api ");
 	n = (struct names){ "", CK_NO };
 	assert_int_equal(ck_broker_file_names(fx->path, note_name, &n, NULL),
