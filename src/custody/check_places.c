@@ -246,6 +246,18 @@ noted_broker(struct ck_check *c)
 	}
 }
 
+/* Who may write a directory above can put another one in its place. */
+static void
+ancestors(struct ck_check *c, const char *dir)
+{
+	struct ck_fail fail = CK_FAIL_INIT;
+
+	if (!ck_findings_has(c->out, CK_F_UNSAFE_ANCESTOR) &&
+	    ck_path_chain_safe(dir, &fail) != CK_OK)
+		ck_finding_fail(c->out, CK_F_UNSAFE_ANCESTOR, CK_REFUSED,
+		    &fail);
+}
+
 static void
 judge_broker(struct ck_check *c)
 {
@@ -255,6 +267,7 @@ judge_broker(struct ck_check *c)
 
 	ck_path_parent(p->broker, dir);
 	judge(c, dir, A_DIR | NO_WRITE);
+	ancestors(c, dir);
 	if (p->broker_kind == CK_KIND_LOGIN_KEYCHAIN) {
 		judge(c, p->broker, NO_WRITE | ONE_NAME);
 		noted_broker(c);
@@ -268,6 +281,7 @@ judge_broker(struct ck_check *c)
 		    "is a symbolic link");
 	ck_path_parent(p->unlock, dir);
 	judge(c, dir, A_DIR | PRIVATE);
+	ancestors(c, dir);
 	judge(c, p->unlock, PRIVATE | ONE_NAME);
 }
 
@@ -279,9 +293,7 @@ ck_check_places(struct ck_check *c)
 	if (ck_place_second(c->p, &fail) != CK_OK)
 		ck_finding_add(c->out, CK_F_SECOND_CUSTODY, fail.place, NULL,
 		    "%s", fail.why);
-	if (ck_path_chain_safe(c->p->dir, &fail) != CK_OK)
-		ck_finding_fail(c->out, CK_F_UNSAFE_ANCESTOR, CK_REFUSED,
-		    &fail);
+	ancestors(c, c->p->dir);
 	judge_custody(c);
 	ck_check_strangers(c);
 	filesystem(c);

@@ -14,6 +14,10 @@ k_finds 0 ''
 k_back 'a directory above is open'
 chmod 0777 "$T_HOME"
 k_has_after 21 unsafe-ancestor
+k_back 'the one above broker and unlock password is'
+chmod 0777 "$T_HOME/.config"
+k_has_after 21 unsafe-ancestor
+k_back 'in order again'
 for path in .clankie-keys .clankie-keys/operator \
     .clankie-keys/operator/operator.keychain-db .clankie-keys/custody.db \
     .config/clankie-keys .config/clankie-keys/unlock.json \
