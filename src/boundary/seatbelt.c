@@ -328,12 +328,10 @@ put_gaps(struct ck_buf *out, const struct ck_policy *p)
 			    "covered: %s\n", rule->path);
 }
 
-ck_err
-ck_seatbelt_render(const struct ck_policy *p, struct ck_buf *out,
-    struct ck_fail *fail)
+static ck_err
+can_be_written(const struct ck_policy *p, struct ck_fail *fail)
 {
 	const struct ck_rule *rule;
-	size_t start = out->n;
 	ck_err r;
 
 	if ((r = ck_policy_agrees(p, fail)) != CK_OK)
@@ -342,6 +340,35 @@ ck_seatbelt_render(const struct ck_policy *p, struct ck_buf *out,
 		if (rule->path != NULL &&
 		    (r = ck_seatbelt_path(rule->path, fail)) != CK_OK)
 			return r;
+	return CK_OK;
+}
+
+ck_err
+ck_seatbelt_rules(const struct ck_policy *p, struct ck_buf *out,
+    struct ck_fail *fail)
+{
+	size_t start = out->n;
+	ck_err r;
+
+	if ((r = can_be_written(p, fail)) != CK_OK)
+		return r;
+	put_rules(out, p);
+	if (ck_buf_ok(out) == CK_OK)
+		return CK_OK;
+	out->n = start;
+	return ck_fail_set(fail, CK_NOMEM, NULL,
+	    "no memory for the text of the boundary");
+}
+
+ck_err
+ck_seatbelt_render(const struct ck_policy *p, struct ck_buf *out,
+    struct ck_fail *fail)
+{
+	size_t start = out->n;
+	ck_err r;
+
+	if ((r = can_be_written(p, fail)) != CK_OK)
+		return r;
 	ck_buf_text(out,
 	    "; clankie-keys: a boundary for sandbox-exec -f, made from the "
 	    "records.\n"

@@ -19,6 +19,10 @@
 CK_MUST_USE ck_err ck_seatbelt_render(const struct ck_policy *p,
     struct ck_buf *out, struct ck_fail *fail);
 
+/* The rules alone, for a profile that has more around them; the same errors. */
+CK_MUST_USE ck_err ck_seatbelt_rules(const struct ck_policy *p,
+    struct ck_buf *out, struct ck_fail *fail);
+
 /*
  * Whether a path can be part of a profile: absolute, no empty, "." or ".."
  * component, no trailing slash, valid UTF-8, no byte below 0x20 nor 0x7F, no

@@ -54,6 +54,7 @@ ck_err cmd_precedence(struct cli *cli, int argc, char **argv);
 ck_err cmd_protect(struct cli *cli, int argc, char **argv);
 ck_err cmd_rules(struct cli *cli, int argc, char **argv);
 ck_err cmd_worker(struct cli *cli, int argc, char **argv);
+ck_err cmd_envelope(struct cli *cli, int argc, char **argv);
 ck_err cmd_boundary(struct cli *cli, int argc, char **argv);
 ck_err cmd_keychain(struct cli *cli, int argc, char **argv);
 

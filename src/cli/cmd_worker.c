@@ -14,8 +14,6 @@
 #include "base/io.h"
 #include "base/platform.h"
 
-#define ENTRY WORKER_ENTRY
-
 /* What it is worth depends on who can change it. */
 static ck_err
 judge_entry(const char *path, bool *ret_there, struct ck_fail *fail)
@@ -80,12 +78,10 @@ look_entry(struct cli *cli, const char *dir, const char *rest,
 /* Installed with this program, or just built.  Nowhere else: what is in the
  * home and was not recorded may be a worker's. */
 ck_err
-worker_entry_beside(struct cli *cli, char ret[CK_PATH_MAX])
+worker_beside(struct cli *cli, const char *name, char ret[CK_PATH_MAX])
 {
-	static const char *const ways[] = {
-		"../libexec/clankie-keys/" ENTRY, ENTRY,
-	};
-	char self[CK_PATH_MAX], dir[CK_PATH_MAX];
+	static const char *const ways[] = { "../libexec/clankie-keys/", "" };
+	char self[CK_PATH_MAX], dir[CK_PATH_MAX], rest[CK_PATH_MAX];
 	bool there = false;
 	ck_err r;
 
@@ -93,13 +89,21 @@ worker_entry_beside(struct cli *cli, char ret[CK_PATH_MAX])
 		return r;
 	ck_path_parent(self, dir);
 	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
-		if ((r = look_entry(cli, dir, ways[i], &there, ret)) !=
-		    CK_OK || there)
+		if ((r = ck_path_format(rest, &cli->fail, "%s%s", ways[i],
+		    name)) != CK_OK ||
+		    (r = look_entry(cli, dir, rest, &there, ret)) != CK_OK ||
+		    there)
 			return r;
-	(void)ck_fail_set(&cli->fail, CK_NOENFORCE, ENTRY,
+	(void)ck_fail_set(&cli->fail, CK_NOENFORCE, name,
 	    "is not installed in libexec/clankie-keys beside this program");
 	ck_fail_next(&cli->fail, "cmake --install the build");
 	return CK_NOENFORCE;
+}
+
+ck_err
+worker_entry_beside(struct cli *cli, char ret[CK_PATH_MAX])
+{
+	return worker_beside(cli, WORKER_ENTRY, ret);
 }
 
 ck_err

@@ -88,6 +88,13 @@ const struct verb cli_verbs[] = {
 	    "[-- ARGUMENT...]",
 	    "run a command that cannot reach what is protected", 0,
 	    cmd_worker },
+	{ "envelope", "envelope prepare --level portal|workers|shell "
+	    "--runtime DIR [--runtime-file FILE]... --workspace DIR... "
+	    "[--private-home DIR] [--network]\n"
+	    "       clankie-keys envelope launch [--provision NAME]... "
+	    "[--login-password-fd N] -- COMMAND [ARGUMENT]...\n"
+	    "       clankie-keys envelope prove|status|remove",
+	    "an OS boundary around a whole service", 0, cmd_envelope },
 	{ "boundary", "boundary verify [--without-boundary] [--only ATTEMPT]",
 	    "prove with throw-away stores that workers are kept out", 0,
 	    cmd_boundary },

@@ -92,7 +92,11 @@ void worker_not_started(int status_fd, int status, const char *code);
 CK_MUST_USE ck_err worker_find_entry(struct cli *cli, const char *recorded,
     char ret[CK_PATH_MAX]);
 
-/* The one that came with this program, in its libexec or beside it. */
+/* A program that came with this one, in its libexec or beside it, and that
+ * nobody else can change. */
+CK_MUST_USE ck_err worker_beside(struct cli *cli, const char *name,
+    char ret[CK_PATH_MAX]);
+/* The worker entry so. */
 CK_MUST_USE ck_err worker_entry_beside(struct cli *cli,
     char ret[CK_PATH_MAX]);
 

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "boundary/envelope.h"
 #include "boundary/native.h"
 #include "custody/place.h"
 
@@ -19,16 +20,12 @@ enum ck_inside {
 	CK_INSIDE_OTHER              /* one that lets none be made in it */
 };
 
-/* Two files of an envelope's control directory. */
-#define CK_ENVELOPE_RECORD "envelope.json"
-#define CK_ENVELOPE_PROBE "refusal-probe"
-
 /*
  * An envelope is proved by its probe: a file of the user's that he may read
  * by its mode and its owner, and cannot open, while its neighbour, the
- * envelope's record, can be.  On Linux the mounts that do it must stand in
- * the kernel's list, too: a file without permission bits proves nothing.
- * CK_NOENFORCE: the system does not show its mounts.
+ * envelope's record, can be.  On Linux the mount that keeps them from being
+ * written must stand in the kernel's list, too.  CK_NOENFORCE: the system does
+ * not show its mounts.
  */
 CK_MUST_USE ck_err ck_inside(const struct ck_place *p, enum ck_inside *ret,
     struct ck_fail *fail);

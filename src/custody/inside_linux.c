@@ -79,10 +79,13 @@ tries(const char *path, int *ret_errno)
 static bool
 envelope_refuses(const char *record, const char *probe)
 {
+	struct stat st;
 	int sys = 0;
 
+	/* Without its owner's bit anybody could have made it so. */
 	return tries(record, &sys) && sys == 0 && tries(probe, &sys) &&
-	    (sys == EACCES || sys == EPERM);
+	    (sys == EACCES || sys == EPERM) && lstat(probe, &st) == 0 &&
+	    (st.st_mode & S_IRUSR) != 0;
 }
 
 ck_err
@@ -92,12 +95,9 @@ ck_inside(const struct ck_place *p, enum ck_inside *ret,
 	char record[CK_PATH_MAX], probe[CK_PATH_MAX];
 	struct on on[] = {
 		{ p->dir, false, false, false },
-		{ record, false, false, false },
-		{ probe, false, false, false },
 		{ p->envelope, false, false, false },
 	};
-	const struct on *custody = &on[0], *kept = &on[1], *mask = &on[2],
-	    *control = &on[3];
+	const struct on *custody = &on[0], *control = &on[1];
 	ck_err r;
 
 	if ((r = ck_path_join(p->envelope, CK_ENVELOPE_RECORD, record,
@@ -111,9 +111,8 @@ ck_inside(const struct ck_place *p, enum ck_inside *ret,
 	if (custody->there && custody->read_only && custody->tmpfs &&
 	    looks_masked(p->dir))
 		*ret = CK_INSIDE_WORKER;
-	else if ((mask->there ? mask->read_only : control->there &&
-	    control->tmpfs && control->read_only) && kept->there &&
-	    kept->read_only && envelope_refuses(record, probe))
+	else if (control->there && control->read_only &&
+	    envelope_refuses(record, probe))
 		*ret = CK_INSIDE_ENVELOPE;
 	return CK_OK;
 }

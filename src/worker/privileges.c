@@ -53,8 +53,8 @@ failed(struct ck_fail *fail, const char *doing)
  * 32 bits of the request, and so does this.  A system call of an architecture
  * that is not listed cannot be told apart and does not exist (ENOSYS).
  */
-static ck_err
-filter_terminal(struct ck_fail *fail)
+ck_err
+wk_terminal_filter(struct ck_fail *fail)
 {
 	static const struct {
 		unsigned int arch, number;
@@ -196,7 +196,7 @@ wk_privileges_drop(struct ck_fail *fail)
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
 		return failed(fail, "give up new privileges");
 	if ((r = scope_signals(fail)) != CK_OK ||
-	    (r = filter_terminal(fail)) != CK_OK)
+	    (r = wk_terminal_filter(fail)) != CK_OK)
 		return r;
 	return nothing_left(fail);
 }

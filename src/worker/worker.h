@@ -94,6 +94,9 @@ CK_MUST_USE ck_err wk_prove(struct worker *w, struct ck_fail *fail);
  * CK_NOENFORCE. */
 CK_MUST_USE ck_err wk_privileges_drop(struct ck_fail *fail);
 
+/* No typing into the terminal alone. */
+CK_MUST_USE ck_err wk_terminal_filter(struct ck_fail *fail);
+
 /* As the command would: each closed path exists and cannot be opened, each
  * kept one cannot be written.  CK_NOENFORCE. */
 CK_MUST_USE ck_err wk_probe(const struct worker *w, struct ck_fail *fail);

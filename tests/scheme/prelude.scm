@@ -43,6 +43,11 @@
   (file-write-unlink . file-write*) (file-write-xattr . file-write*)
   (file-clone . file*) (file-link . file*) (file-map-executable . file*)
   (file-mount . file*) (file-unmount . file*) (file-test-existence . file*)
+  (process* . default) (process-exec* . process*) (process-fork . process*)
+  (process-info* . process*) (signal . default) (sysctl-read . default)
+  (dynamic-code-generation . default) (pseudo-tty . default)
+  (file-ioctl . file*) (mach* . default) (mach-lookup . mach*)
+  (system-socket . default)
   (network* . default) (network-bind . network*)
   (network-inbound . network*) (network-outbound . network*)))
 
@@ -120,6 +125,19 @@
   (lambda (name bytes) (any? (lambda (f) (f name bytes)) filters)))
 (define (require-not filter)
   (lambda (name bytes) (not (filter name bytes))))
+
+; Of an envelope: about processes, services and addresses, so that no path is
+; ever one of them.
+(define (no-path . rest) (lambda (name bytes) #f))
+(define target no-path)
+(define extension no-path)
+(define global-name no-path)
+(define remote no-path)
+(define local no-path)
+(define same-sandbox 'same-sandbox)
+(define ip 'ip)
+(define (import file)
+  (if (not versioned) (fail "an import before version")))
 
 ; --- regular expressions -------------------------------------------------
 ; Only what the renderer may write: ^ in front, bytes for themselves, classes

@@ -2,6 +2,8 @@
 /* See help_boundary.h. */
 #include "help_boundary.h"
 
+#include "boundary/envelope.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -96,4 +98,31 @@ help_random_policy(uint32_t *seed, uint32_t most)
 		assert_int_equal(ck_policy_add(p, &rule, NULL), CK_OK);
 	}
 	return p;
+}
+
+void
+help_envelope(struct ck_envelope *ret)
+{
+	static const struct {
+		size_t at;
+		const char *text;
+	} texts[] = {
+		{ offsetof(struct ck_envelope, id),
+		    "00000000-0000-4000-8000-000000000000" },
+		{ offsetof(struct ck_envelope, runtime), "/srv/rt" },
+		{ offsetof(struct ck_envelope, file), "/srv/node" },
+		{ offsetof(struct ck_envelope, home), "/h/private" },
+		{ offsetof(struct ck_envelope, workspace), "/h/work space" },
+		{ offsetof(struct ck_envelope, workspace) + CK_PATH_MAX,
+		    "/h/caf\xC3\xA9" },
+		{ offsetof(struct ck_envelope, control), "/h/control" },
+	};
+
+	memset(ret, 0, sizeof(*ret));
+	for (size_t i = 0; i < HELP_COUNT(texts); i++)
+		memcpy((char *)ret + texts[i].at, texts[i].text,
+		    strlen(texts[i].text) + 1);
+	ret->level = CK_LEVEL_WORKERS;
+	ret->nfiles = 1;
+	ret->nworkspaces = 2;
 }

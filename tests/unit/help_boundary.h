@@ -14,6 +14,11 @@ extern const struct ck_protect help_set[HELP_SET_COUNT];
 extern const struct ck_worker_options help_macos;   /* home /Users/o */
 extern const struct ck_worker_options help_plain;   /* no aliases, no fold */
 
+/* An envelope with a runtime /srv/rt, a private home, two workspaces and a
+ * control directory below /h; without network. */
+struct ck_envelope;
+void help_envelope(struct ck_envelope *ret);
+
 /* One member with this path. */
 struct ck_protect help_protect(const char *path, bool directory,
     bool deny_read);

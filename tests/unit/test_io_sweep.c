@@ -114,7 +114,8 @@ links_and_directories_of_such_a_name_stay(void **state)
 static void
 each_form_is_counted_by_itself(void **state)
 {
-	static const char *const forms[] = { FORM, "g" CK_IO_TEMP, "h" };
+	static const char other[] = "g" CK_IO_TEMP;
+	static const char *const forms[] = { left_form, other, "h" };
 	const struct fixture *fx = *state;
 	size_t n[3] = { 9, 9, 9 };
 

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "boundary/envelope.h"
 #include "boundary/policy.h"
 #include "boundary/seatbelt.h"
 #include "help_boundary.h"
@@ -466,6 +467,45 @@ pinned_vectors_hold_in_the_oracle(void **state)
 	session_end(&s);
 }
 
+/* A whole service's: grants, what lies around them, and the control files that
+ * stay shut.  The words that are about no file are taken, too. */
+static void
+an_envelope_is_decided_alike(void **state)
+{
+	static const char *const paths[] = {
+		"/srv/rt", "/srv/node", "/h/private", "/h/work space",
+		"/h/caf\xC3\xA9", "/h/control", "/h/control/envelope.json",
+		"/h/control/refusal-probe", "/h/control/profile.sb",
+		"/h/control/launch.json", "/usr/lib", "/dev/null",
+		"/dev/ttys001", "/h/elsewhere"
+	};
+	struct ck_envelope *e = calloc(1, sizeof(*e));
+	struct ck_policy *p = NULL;
+	struct session s;
+
+	(void)state;
+	need_scheme();
+	assert_non_null(e);
+	help_envelope(e);
+	for (int turn = 0; turn < 2; turn++) {
+		e->network = turn == 1;
+		session_begin(&s);
+		assert_int_equal(ck_policy_envelope(e, &p, NULL), CK_OK);
+		ck_buf_text(&s.program, "\n(profile-begin)\n");
+		assert_int_equal(ck_envelope_seatbelt(e, &s.program, NULL),
+		    CK_OK);
+		for (size_t i = 0; i < HELP_COUNT(paths); i++) {
+			s.ops = HELP_COUNT(asked);
+			ask(&s, p, paths[i]);
+			ask_around(&s, p, paths[i]);
+		}
+		run_and_compare(&s);
+		session_end(&s);
+		ck_policy_free(&p);
+	}
+	free(e);
+}
+
 /* Run the profile of one file with one piece of its text replaced; both
  * pieces have the same length.  Status and output of the oracle. */
 static int
@@ -540,6 +580,7 @@ main(void)
 		cmocka_unit_test(long_paths_are_decided_alike),
 		cmocka_unit_test(whole_worker_policy_is_decided_alike),
 		cmocka_unit_test(random_policies_are_decided_alike),
+		cmocka_unit_test(an_envelope_is_decided_alike),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
