@@ -167,6 +167,11 @@ void status_workers_text(const struct ck_place *place,
 void status_workers_json(const struct ck_place *place,
     const struct ck_status *s, struct ck_buf *b);
 
+/* Whether a launch envelope is prepared, in a word or two. */
+#define STATUS_ENVELOPE_SIZE 32
+void status_envelope(const struct ck_place *p,
+    char ret[STATUS_ENVELOPE_SIZE]);
+
 /* System, release and machine, as uname(1) names them. */
 #define CK_KERNEL_SIZE 96
 void cli_kernel(char ret[CK_KERNEL_SIZE]);

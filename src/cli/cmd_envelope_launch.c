@@ -409,8 +409,17 @@ launch(struct launch *l, int argc, char **command)
 
 	if ((r = ck_place_resolve(&cli->say, &l->place, &cli->fail)) != CK_OK)
 		return r;
-	/* Only that nothing is there means that nothing was meant. */
+	/* Only that nothing is there means that nothing was meant; and one that
+	 * the environment names was. */
 	r = ck_envelope_load(&l->place, l->e, &cli->fail);
+	if (r == CK_ABSENT && cli->say.local_sandbox != NULL) {
+		(void)ck_fail_set(&cli->fail, CK_NOENFORCE,
+		    l->place.envelope, "is named by CLANKIE_LOCAL_SANDBOX and "
+		    "is not there");
+		ck_fail_next(&cli->fail, "unset CLANKIE_LOCAL_SANDBOX, or "
+		    "prepare an envelope there");
+		return CK_NOENFORCE;
+	}
 	if (r == CK_ABSENT) {
 		ordinary(cli, command);
 		return CK_INTERNAL;

@@ -4,6 +4,7 @@
 #include "envelope.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,23 @@ static const char *const limits[] = {
 	    "too",
 	"no sandbox starts inside of it: neither Seatbelt nor Landlock nests",
 };
+
+void
+status_envelope(const struct ck_place *p, char ret[STATUS_ENVELOPE_SIZE])
+{
+	struct ck_envelope *e = calloc(1, sizeof(*e));
+	ck_err r = e == NULL ? CK_NOMEM : ck_envelope_load(p, e, NULL);
+
+	if (r == CK_OK)
+		r = ck_envelope_intact(e, NULL);
+	if (r == CK_OK)
+		(void)snprintf(ret, STATUS_ENVELOPE_SIZE, "prepared (%s)",
+		    ck_level_name(e->level));
+	else
+		(void)snprintf(ret, STATUS_ENVELOPE_SIZE, "%s",
+		    r == CK_ABSENT ? "none" : "refused");
+	free(e);
+}
 
 struct state {
 	struct ck_place place;

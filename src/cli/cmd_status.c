@@ -176,6 +176,8 @@ static void
 people(const struct ck_place *p, const struct ck_status *s,
     struct ck_buf *b)
 {
+	char envelope[STATUS_ENVELOPE_SIZE];
+
 	ck_buf_format(b, "credential   %s: %s / %s\n", p->credential,
 	    p->service, p->account);
 	if (s->view_err != CK_OK) {
@@ -212,6 +214,8 @@ people(const struct ck_place *p, const struct ck_status *s,
 	cli_show_bytes(b, CK_SPAN_TEXT(p->settings));
 	ck_buf_text(b, ")\n");
 	status_workers_text(p, s, b);
+	status_envelope(p, envelope);
+	ck_buf_format(b, "envelope     %s\n", envelope);
 	ck_buf_format(b, "memory       secrets %s locked in memory\n",
 	    s->heap_locked ? "are" : "could not be");
 	if (s->override)
@@ -247,6 +251,8 @@ file_json(const struct ck_place *p, const struct ck_status *s,
 static void
 json(const struct ck_place *p, const struct ck_status *s, struct ck_buf *b)
 {
+	char envelope[STATUS_ENVELOPE_SIZE];
+
 	js_open(b, '{');
 	js_bool(b, "ok", trouble(s) == NULL);
 	js_text(b, "credential", p->credential);
@@ -280,6 +286,8 @@ json(const struct ck_place *p, const struct ck_status *s, struct ck_buf *b)
 	js_text(b, "settings", p->settings);
 	js_text(b, "worker_sandbox", sandbox_name(s));
 	status_workers_json(p, s, b);
+	status_envelope(p, envelope);
+	js_text(b, "envelope", envelope);
 	if (s->journal_open)
 		js_text(b, "unfinished", s->journal.operation);
 	else

@@ -156,6 +156,22 @@ outside(const struct ck_place *p, struct ck_fail *fail)
 	return CK_NESTED;
 }
 
+/* One prepare or remove at a time, by the directory that both write in. */
+static ck_err
+lock_beside(const struct ck_place *p, int *ret_lock, struct ck_fail *fail)
+{
+	char parent[CK_PATH_MAX];
+	int fd = -1;
+	ck_err r;
+
+	ck_path_parent(p->envelope, parent);
+	if ((r = ck_io_open_dir(AT_FDCWD, parent, parent,
+	    CK_IO_OWNER | CK_IO_NOWRITE, &fd, NULL, fail)) == CK_OK)
+		r = ck_io_lock_dir(fd, parent, CK_WAIT_MS, ret_lock, fail);
+	ck_io_close(&fd);
+	return r;
+}
+
 static ck_err
 random_hex(size_t n, char *ret, struct ck_fail *fail)
 {
@@ -330,13 +346,30 @@ out:
 	return r;
 }
 
+/* Under the lock. */
+static ck_err
+prepare(const struct ck_place *p, struct ck_envelope *e,
+    struct ck_envelope_report *ret, struct ck_fail *fail)
+{
+	struct ck_envelope_report report = { false, false };
+	size_t left;
+	ck_err r;
+
+	if ((r = new_id(e->id, fail)) != CK_OK ||
+	    (r = ck_envelope_leftovers(p, true, &left, fail)) != CK_OK ||
+	    (r = ck_envelope_make_home(p, e, &report, fail)) != CK_OK ||
+	    (r = install(p, e, fail)) != CK_OK)
+		return r;
+	*ret = report;
+	return CK_OK;
+}
+
 ck_err
 ck_envelope_prepare(const struct ck_place *p, struct ck_envelope *e,
     struct ck_envelope_report *ret, struct ck_fail *fail)
 {
-	struct ck_envelope_report report = { false, false };
 	struct stat st;
-	size_t left;
+	int lock = -1;
 	ck_err r;
 
 	memcpy(e->control, p->envelope, sizeof(e->control));
@@ -348,28 +381,25 @@ ck_envelope_prepare(const struct ck_place *p, struct ck_envelope *e,
 		return ck_fail_sys(fail, errno, p->envelope, "examine it");
 	if ((r = ck_path_chain_safe(p->envelope, fail)) != CK_OK ||
 	    (r = ck_envelope_check(p, e, fail)) != CK_OK ||
-	    (r = new_id(e->id, fail)) != CK_OK ||
-	    (r = ck_envelope_leftovers(p, true, &left, fail)) != CK_OK ||
-	    (r = ck_envelope_make_home(p, e, &report, fail)) != CK_OK ||
-	    (r = install(p, e, fail)) != CK_OK)
+	    (r = lock_beside(p, &lock, fail)) != CK_OK)
 		return r;
-	*ret = report;
-	return CK_OK;
+	r = prepare(p, e, ret, fail);
+	ck_io_close(&lock);
+	return r;
 }
 
-ck_err
-ck_envelope_remove(const struct ck_place *p, struct ck_fail *fail)
+/* Under the lock. */
+static ck_err
+take_away(const struct ck_place *p, struct ck_fail *fail)
 {
 	char name[CK_PATH_MAX];
 	size_t left = 0;
 	int parent = -1, sys;
 	ck_err r;
 
-	if ((r = outside(p, fail)) != CK_OK ||
-	    (r = ck_envelope_leftovers(p, true, &left, fail)) != CK_OK)
+	if ((r = ck_envelope_leftovers(p, true, &left, fail)) != CK_OK ||
+	    (r = beside(p, ".old-", &parent, name, fail)) != CK_OK)
 		return r;
-	if ((r = beside(p, ".old-", &parent, name, fail)) != CK_OK)
-		return r == CK_NOSTORE ? CK_ABSENT : r;
 	r = each_file(parent, ck_path_base(p->envelope), p->envelope, false,
 	    fail);
 	if (r == CK_NOSTORE)
@@ -386,6 +416,24 @@ ck_envelope_remove(const struct ck_place *p, struct ck_fail *fail)
 			r = take_down(parent, name, p->envelope, fail);
 	}
 	ck_io_close(&parent);
+	return r;
+}
+
+ck_err
+ck_envelope_remove(const struct ck_place *p, struct ck_fail *fail)
+{
+	int lock = -1;
+	ck_err r;
+
+	if ((r = outside(p, fail)) != CK_OK)
+		return r;
+	r = lock_beside(p, &lock, fail);
+	if (r == CK_NOSTORE)
+		return ck_fail_set(fail, CK_ABSENT, p->envelope,
+		    "is not there: no envelope is prepared");
+	if (r == CK_OK)
+		r = take_away(p, fail);
+	ck_io_close(&lock);
 	return r;
 }
 

@@ -30,6 +30,11 @@ enum ck_inside {
 CK_MUST_USE ck_err ck_inside(const struct ck_place *p, enum ck_inside *ret,
     struct ck_fail *fail);
 
+/* r, unless it says "absent" inside of an envelope, where the owner's stores
+ * only cannot be seen: CK_NESTED then. */
+CK_MUST_USE ck_err ck_inside_absent(const struct ck_place *p, ck_err r,
+    struct ck_fail *fail);
+
 /* This version makes a worker's boundary on this system. */
 bool ck_inside_possible(void);
 /* Whether boundaries nest here. */

@@ -14,6 +14,7 @@
 #include "custody/advice.h"
 #include "custody/anchor.h"
 #include "custody/broker.h"
+#include "custody/inside.h"
 #include "custody/locator.h"
 #include "keychain/blob.h"
 #include "store/broker_file.h"
@@ -316,6 +317,7 @@ ck_preflight_copies(const struct ck_place *p, const char *const *checkouts,
 		r = ck_fail_set(fail, CK_ABSENT, p->broker,
 		    "there is no %s / %s to move", p->service, p->account);
 		ck_advise_absent(fail, p, "{migrate} then moves it");
+		r = ck_inside_absent(p, r, fail);
 		goto out;
 	}
 	/* What could never go back is not taken out. */

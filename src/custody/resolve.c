@@ -7,6 +7,7 @@
 #include "custody/advice.h"
 #include "custody/broker.h"
 #include "custody/dedicated.h"
+#include "custody/inside.h"
 #include "custody/preflight.h"
 #include "custody/seal.h"
 #include "custody/view.h"
@@ -380,7 +381,7 @@ ck_resolve(struct ck_place *p, const char *reader, struct ck_secret *ret,
 			r = moved(p, &where, &then, r, &again, fail);
 	}
 	if (r != CK_OK)
-		return r;
+		return ck_inside_absent(p, r, fail);
 	memcpy(where.service, p->service, sizeof(where.service));
 	memcpy(where.account, p->account, sizeof(where.account));
 	if (ret_where != NULL)

@@ -80,6 +80,11 @@ denied 'by a mount' 'unshare -Urm sh -c "mount --bind / /; cat $OUT/file"'
 denied 'by bubblewrap' 'bwrap --dev-bind / / cat "$OUT/file"'
 denied 'a write outside' 'echo got >"$OUT/new"; cat "$OUT/new"'
 denied 'a link into the workspace' 'ln "$OUT/file" "$WS/l" && cat "$WS/l"'
+for try in 'ln "$RT/bin/node" "$WS/n"' 'echo x >"$RT/new"' \
+    'chmod 0777 "$RT/bin/node"' 'mv "$RT/bin/node" "$WS/n"'; do
+	v_in "$try"
+	expect "the runtime stays as it is: $try" [ "$status" -ne 0 ]
+done
 expect 'nothing was made outside' [ ! -e "$OUT/new" ]
 run "$CK" envelope launch -- node -c 'cat /proc/self/fd/9/file' 9<"$OUT"
 expect_out_has_not outside
@@ -150,11 +155,29 @@ v_in 'test -n "$CLANKIE_OPERATOR_TOKEN" && test -z "$CLANKIE_CAPTAIN_TOKEN"'
 expect_status 0
 run "$CK" envelope status --json
 expect_out_has '"provisioned":["CLANKIE_OPERATOR_TOKEN"]'
+unset CLANKIE_OPERATOR_TOKEN
+"$T_TOOLS/ck-json" key <"$BEARER" | tr -d '\n' | sha256sum | cut -c1-64 \
+    >"$T_TMP/sum"
+v_in 'printf %s "$CLANKIE_OPERATOR_TOKEN" | sha256sum | cut -c1-64'
+expect_same "$T_TMP/sum" "$T_OUT"
+"$CK" migrate >"$T_TMP/null" 2>"$T_TMP/null"
+v_in 'printf %s "$CLANKIE_OPERATOR_TOKEN" | sha256sum | cut -c1-64'
+expect_same "$T_TMP/sum" "$T_OUT"
+mv "$UNLOCK" "$UNLOCK.away"
+v_in 'echo started'
+expect_status 20
+expect_out_empty
+mv "$UNLOCK.away" "$UNLOCK"
 V_PROVISION=
+for verb in 'get --raw' 'authenticate <"$WS/file"' migrate; do
+	v_in "clankie-keys $verb"
+	expect_status 71
+	expect_err_has 'cannot be reached from inside'
+done
 v_in true
 run "$CK" envelope status --json
 expect_out_has '"provisioned":[]'
-unset CLANKIE_OPERATOR_TOKEN CLANKIE_CAPTAIN_TOKEN
+unset CLANKIE_CAPTAIN_TOKEN
 
 t_case 'proved from inside'
 v_in 'clankie-keys envelope prove'

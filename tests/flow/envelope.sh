@@ -126,6 +126,22 @@ expect_out_has "workspace    $WS"
 expect_out_has "owner's proof is open"
 cp "$CONTROL/profile.sb" "$T_TMP/profile"
 
+t_case 'several at once make one'
+"$CK" envelope remove >"$T_TMP/null"
+for i in 1 2 3 4 5 6; do
+	{
+		"$CK" envelope prepare --level workers --runtime "$RT" \
+		    --workspace "$WS" >"$T_TMP/null" 2>&1
+		echo $? >"$T_TMP/ended.$i"
+	} &
+done
+wait
+expect 'one is told that it did, the others that it is there' \
+    [ "$(cat "$T_TMP"/ended.* | sort | uniq -c | tr -s ' \n' ' ')" = ' 1 0 5 19 ' ]
+run "$CK" envelope status --json
+expect_json state prepared
+expect_json left_behind 0
+
 t_case 'a second one is refused'
 refuses 19 'prepared already' --level portal --runtime "$RT" --workspace "$WS"
 
@@ -232,6 +248,10 @@ expect_json enforcement service-preference
 rm -rf "$FAKE"
 run "$CK" envelope prove
 expect_out service-preference
+run "$CK" envelope launch -- sh -c 'echo started'
+expect_status 20
+expect_out_empty
+expect_err_has 'is named by CLANKIE_LOCAL_SANDBOX'
 unset CLANKIE_LOCAL_SANDBOX
 run "$CK" envelope prove
 expect_out service-preference

@@ -21,6 +21,7 @@
 #define SYS_landlock_add_rule 445
 #define SYS_landlock_restrict_self 446
 #endif
+#define JOIN_SESSION_KEYRING 1   /* KEYCTL_JOIN_SESSION_KEYRING */
 #define ASK_VERSION 1U           /* LANDLOCK_CREATE_RULESET_VERSION */
 #define PATH_BENEATH 1           /* LANDLOCK_RULE_PATH_BENEATH */
 #define READ_FILE ((uint64_t)1 << 2)
@@ -110,6 +111,18 @@ version_will_do(const struct envelope_entry *e, long version,
 	return CK_OK;
 }
 
+/* Keys that the owner's session has in the kernel are no files: the command
+ * gets a session keyring of its own.  Where there are none, there are none to
+ * keep away. */
+static ck_err
+leave_keyring(struct ck_fail *fail)
+{
+	if (syscall(SYS_keyctl, JOIN_SESSION_KEYRING, NULL) >= 0 ||
+	    errno == ENOSYS)
+		return CK_OK;
+	return failed(fail, NULL, "leave the session's keyring");
+}
+
 ck_err
 en_shut(const struct envelope_entry *e, struct ck_fail *fail)
 {
@@ -137,6 +150,8 @@ en_shut(const struct envelope_entry *e, struct ck_fail *fail)
 		r = failed(fail, NULL, "give up new privileges");
 	if (r == CK_OK && syscall(SYS_landlock_restrict_self, rules, 0) != 0)
 		r = failed(fail, NULL, "restrict itself");
+	if (r == CK_OK)
+		r = leave_keyring(fail);
 	(void)close(rules);
 	return r;
 }
