@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* clankie-keys boundary verify, and the attempts that it runs. */
+#include "boundary.h"
 #include "worker.h"
 
 #include <errno.h>
@@ -320,6 +321,8 @@ cmd_boundary(struct cli *cli, int argc, char **argv)
 		return attempt(cli, argc - 1, argv + 1);
 	if (argc > 0 && strcmp(argv[0], "verify") == 0)
 		return verify(cli, argc - 1, argv + 1);
+	if (argc > 0 && strcmp(argv[0], "decide") == 0)
+		return boundary_decide(cli, argc - 1, argv + 1);
 	return ck_fail_set(&cli->fail, CK_USAGE, argc > 0 ? argv[0] : NULL,
-	    "boundary has the command verify");
+	    "boundary has the commands verify and decide");
 }

@@ -95,8 +95,11 @@ const struct verb cli_verbs[] = {
 	    "[--login-password-fd N] -- COMMAND [ARGUMENT]...\n"
 	    "       clankie-keys envelope prove|status|remove",
 	    "an OS boundary around a whole service", 0, cmd_envelope },
-	{ "boundary", "boundary verify [--without-boundary] [--only ATTEMPT]",
-	    "prove with throw-away stores that workers are kept out", 0,
+	{ "boundary", "boundary verify [--without-boundary] [--only ATTEMPT]\n"
+	    "       clankie-keys boundary decide --framework F [--platform P] "
+	    "--profile cooperative|confined|exclusive [--token T]... "
+	    "[--allow-unenforced-confinement]",
+	    "whether there can be one, and a proof that it holds", 0,
 	    cmd_boundary },
 	{ "keychain", "keychain create|list|find|add|update|delete|passwd|"
 	    "verify FILE ...",
