@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "boundary/policy.h"
+#include "boundary/policy_rules.h"
 #include "boundary/seatbelt.h"
 
 static const char *const levels[CK_LEVEL_COUNT] = {
@@ -125,6 +126,9 @@ denies(struct build *b, const struct ck_envelope *e)
 		CK_ENVELOPE_PROBE, CK_ENVELOPE_PROFILE, CK_ENVELOPE_LAUNCH
 	};
 
+	/* It lies in /System, and everything of the owner's is below it. */
+	add(b, CK_DENY, READS | WRITES | OTHER_NAMES, CK_FILTER_SUBPATH,
+	    CK_DATA_VOLUME, "the owner's volume under its other name");
 	for (size_t i = 0; i < sizeof(closed) / sizeof(*closed); i++)
 		control(b, e, CK_DENY, READS, closed[i],
 		    "a control file");

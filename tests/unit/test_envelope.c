@@ -110,6 +110,14 @@ grants_are_allowed_and_nothing_else(void **state)
 	assert_false(allows(p, CK_OP_READ_DATA, "/h/work space2/a"));
 	assert_false(allows(p, CK_OP_READ_DATA, "/h/work"));
 	assert_false(allows(p, CK_OP_READ_DATA, "/srv"));
+	/* The owner's files under the name they have below /System. */
+	assert_false(allows(p, CK_OP_READ_DATA,
+	    "/System/Volumes/Data/h/secret"));
+	assert_false(allows(p, CK_OP_MAP_EXECUTABLE,
+	    "/System/Volumes/Data/h/secret"));
+	assert_true(allows(p, CK_OP_READ_METADATA,
+	    "/System/Volumes/Data/h/secret"));
+	assert_true(allows(p, CK_OP_READ_DATA, "/System/Library/x"));
 	ck_policy_free(&p);
 }
 

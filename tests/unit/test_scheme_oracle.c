@@ -477,7 +477,7 @@ an_envelope_is_decided_alike(void **state)
 		"/h/caf\xC3\xA9", "/h/control", "/h/control/envelope.json",
 		"/h/control/refusal-probe", "/h/control/profile.sb",
 		"/h/control/launch.json", "/usr/lib", "/dev/null",
-		"/dev/ttys001", "/h/elsewhere"
+		"/dev/ttys001", "/h/elsewhere", "/System/Volumes/Data"
 	};
 	struct ck_envelope *e = calloc(1, sizeof(*e));
 	struct ck_policy *p = NULL;
