@@ -11,8 +11,10 @@
 
 #include "base/bytes.h"
 
-/* Digits carry 4 bits each, so that 8 of them turn up by chance in ordinary
- * digests; text made of digits is therefore cut into windows of 16. */
+/* Digits carry 4 bits each, so that 8 of them turn up by chance among the
+ * digests that records are full of: the 8 bytes that they stand for are 16
+ * digits.  A run of 8 that is nothing but digits, also one within something
+ * else, is therefore looked for with the 8 behind it. */
 #define NARROW ((size_t)8)
 #define WIDE ((size_t)16)
 
@@ -77,6 +79,15 @@ set_grow(struct set *s)
 	*s = bigger;
 }
 
+static bool
+only_digits(const uint8_t *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (isxdigit(p[i]) == 0)
+			return false;
+	return true;
+}
+
 static void
 set_add_windows(struct set *s, size_t width, const uint8_t *p, size_t n,
     enum kind kind)
@@ -85,6 +96,8 @@ set_add_windows(struct set *s, size_t width, const uint8_t *p, size_t n,
 		uint64_t key = window_key(p + i, width);
 		struct entry *e;
 
+		if (width < WIDE && n >= WIDE && only_digits(p + i, width))
+			continue;
 		if (s->used * 2 >= s->room)
 			set_grow(s);
 		e = set_slot(s, key);
@@ -141,14 +154,9 @@ add_secret(struct patterns *p, const uint8_t *buf, size_t n, const char *hex)
 	    "abcdefghijklmnopqrstuvwxyz0123456789+/";
 	static const char url[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	    "abcdefghijklmnopqrstuvwxyz0123456789-_";
-	bool digits = n >= WIDE;
 
-	for (size_t i = 0; digits && i < n; i++)
-		digits = isxdigit(buf[i]) != 0;
-	if (digits)
-		set_add_windows(&p->wide, WIDE, buf, n, KIND_RAW);
-	else
-		set_add_windows(&p->narrow, NARROW, buf, n, KIND_RAW);
+	set_add_windows(&p->narrow, NARROW, buf, n, KIND_RAW);
+	set_add_windows(&p->wide, WIDE, buf, n, KIND_RAW);
 	set_add_windows(&p->wide, WIDE, (const uint8_t *)hex, 2 * n, KIND_HEX);
 	for (size_t skip = 0; skip < 3; skip++) {
 		add_base64(p, buf, n, skip, alphabet);
