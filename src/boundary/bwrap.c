@@ -37,6 +37,15 @@ put_quoted(struct ck_buf *out, const char *word)
 	ck_buf_text(out, "'");
 }
 
+void
+ck_shell_word(struct ck_buf *out, const char *word)
+{
+	if (is_plain(word))
+		ck_buf_text(out, word);
+	else
+		put_quoted(out, word);
+}
+
 static void
 put_word(struct words *w, const char *word)
 {
@@ -48,10 +57,7 @@ put_word(struct words *w, const char *word)
 	if (w->begun)
 		ck_buf_text(w->out, word[0] == '-' ? " \\\n" : " ");
 	w->begun = true;
-	if (is_plain(word))
-		ck_buf_text(w->out, word);
-	else
-		put_quoted(w->out, word);
+	ck_shell_word(w->out, word);
 }
 
 static void

@@ -26,6 +26,9 @@ CK_MUST_USE ck_err ck_bwrap_render(const struct ck_mounts *plan,
     const struct ck_mounts_options *options, enum ck_bwrap_form form,
     struct ck_buf *out, struct ck_fail *fail);
 
+/* Append a word as a shell has to read it. */
+void ck_shell_word(struct ck_buf *out, const char *word);
+
 /* What the worker entry gives and these arguments do not: the i-th of some
  * lines for people, from 0; NULL past the end. */
 const char *ck_bwrap_gap(size_t i);

@@ -7,6 +7,8 @@
 
 CK_MUST_USE ck_err boundary_decide(struct cli *cli, int argc, char **argv);
 
+CK_MUST_USE ck_err boundary_confine(struct cli *cli, int argc, char **argv);
+
 /* What boundary verify showed of this machine and these versions: "unverified",
  * "engages as tested on ...", or "stale: ...".  True for the second. */
 #define BOUNDARY_EVIDENCE_SIZE 320

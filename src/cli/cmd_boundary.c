@@ -323,6 +323,8 @@ cmd_boundary(struct cli *cli, int argc, char **argv)
 		return verify(cli, argc - 1, argv + 1);
 	if (argc > 0 && strcmp(argv[0], "decide") == 0)
 		return boundary_decide(cli, argc - 1, argv + 1);
+	if (argc > 0 && strcmp(argv[0], "confine") == 0)
+		return boundary_confine(cli, argc - 1, argv + 1);
 	return ck_fail_set(&cli->fail, CK_USAGE, argc > 0 ? argv[0] : NULL,
-	    "boundary has the commands verify and decide");
+	    "boundary has the commands verify, decide and confine");
 }

@@ -98,7 +98,11 @@ const struct verb cli_verbs[] = {
 	{ "boundary", "boundary verify [--without-boundary] [--only ATTEMPT]\n"
 	    "       clankie-keys boundary decide --framework F [--platform P] "
 	    "--profile cooperative|confined|exclusive [--token T]... "
-	    "[--allow-unenforced-confinement]",
+	    "[--allow-unenforced-confinement]\n"
+	    "       clankie-keys boundary confine --workspace DIR [--writable "
+	    "DIR]... [--exclude PATH]... [--protect PATH]... [--network deny|"
+	    "host] [--env-allow NAME]... [--cpu-max SECONDS] [--nproc-max N] "
+	    "[--check] -- COMMAND [ARGUMENT]...",
 	    "whether there can be one, and a proof that it holds", 0,
 	    cmd_boundary },
 	{ "keychain", "keychain create|list|find|add|update|delete|passwd|"
