@@ -25,6 +25,8 @@ room(size_t n)
 
 static bool heap_locked;
 
+#define LARGE ((size_t)4 << 20)
+
 ck_err
 ck_secret_heap_init(size_t bytes, struct ck_fail *fail)
 {
@@ -32,7 +34,9 @@ ck_secret_heap_init(size_t bytes, struct ck_fail *fail)
 
 	if (CRYPTO_secure_malloc_initialized())
 		return CK_OK;
-	r = CRYPTO_secure_malloc_init(bytes, 32);
+	/* The heap keeps two bits for each smallest piece, and clears them all
+	 * now: a large one is for large things. */
+	r = CRYPTO_secure_malloc_init(bytes, bytes < LARGE ? 32 : 128);
 	if (r == 0 || !CRYPTO_secure_malloc_initialized())
 		return ck_fail_set(fail, CK_NOMEM, NULL,
 		    "cannot set up %zu bytes of secure memory", bytes);

@@ -168,11 +168,42 @@ journal(struct ck_check *c)
 		    j->credential, j->at, j->step);
 }
 
+/* Whether a principal has rows of rank 0, by what they do. */
+struct first {
+	char principal[64];
+	bool reads, writes;
+};
+
+/* More principals than the schema has; of the rest nothing is judged. */
+enum { FIRST_MAX = 64 };
+
 struct ranks {
 	struct ck_check *c;
 	const char *credential;
-	bool reads, writes;          /* there is a row of rank 0 that does so */
+	struct first of[FIRST_MAX];
+	size_t n;
 };
+
+/* Its place in the list, made when it has none; NULL: there is no room. */
+static struct first *
+first_of(struct ranks *k, const char *principal)
+{
+	for (size_t i = 0; i < k->n; i++)
+		if (strcmp(k->of[i].principal, principal) == 0)
+			return &k->of[i];
+	if (k->n == FIRST_MAX ||
+	    strlen(principal) >= sizeof(k->of[0].principal))
+		return NULL;
+	memcpy(k->of[k->n].principal, principal, strlen(principal) + 1);
+	return &k->of[k->n++];
+}
+
+static bool
+is_asked_about(const struct ck_check *c, const char *principal)
+{
+	return c->how->principal == NULL ||
+	    strcmp(c->how->principal, principal) == 0;
+}
 
 static ck_err
 rank(void *arg, const struct ck_rec_precedence *row)
@@ -180,11 +211,14 @@ rank(void *arg, const struct ck_rec_precedence *row)
 	struct ranks *k = arg;
 	struct ck_check *c = k->c;
 	bool reader = strcmp(row->role, "reader") == 0;
+	struct first *first;
 
-	if (row->rank != 0)
+	if (row->rank != 0 || !is_asked_about(c, row->principal))
 		return CK_OK;
-	k->reads = k->reads || reader;
-	k->writes = k->writes || !reader;
+	if ((first = first_of(k, row->principal)) != NULL) {
+		first->reads = first->reads || reader;
+		first->writes = first->writes || !reader;
+	}
 	if (row->store.kind == CK_KIND_DEDICATED &&
 	    strcmp(row->store.path, c->p->keychain) == 0)
 		return CK_OK;
@@ -195,43 +229,41 @@ rank(void *arg, const struct ck_rec_precedence *row)
 	return CK_OK;
 }
 
-static bool
-is_asked_about(const struct ck_check *c, const struct ck_rec_principal *row)
-{
-	return c->how->principal == NULL ||
-	    strcmp(c->how->principal, row->id) == 0;
-}
-
 /* Whom one principal asks first for one credential. */
 static ck_err
 first_store(void *arg, const struct ck_rec_principal *row)
 {
 	struct ranks *k = arg;
-	struct ck_fail fail = CK_FAIL_INIT;
-	ck_err r;
+	const struct first *first;
 
-	if (!is_asked_about(k->c, row))
+	if (!is_asked_about(k->c, row->id))
 		return CK_OK;
-	k->reads = k->writes = false;
-	r = ck_records_precedence_each(k->c->v.rec, k->credential, row->id,
-	    rank, k, &fail);
-	if (r != CK_OK)
-		ck_finding_fail(k->c->out, CK_F_NOT_JUDGED, r, &fail);
-	else if (k->reads != row->reader || k->writes != row->writer)
+	first = first_of(k, row->id);
+	if (first == NULL || first->reads != row->reader ||
+	    first->writes != row->writer)
 		ck_finding_add(k->c->out, CK_F_PRECEDENCE, row->id, NULL,
 		    "has no first store for what it %s of %s",
-		    k->reads != row->reader ? "reads" : "writes",
-		    k->credential);
+		    first == NULL || first->reads != row->reader ? "reads" :
+		    "writes", k->credential);
 	return CK_OK;
 }
 
 static ck_err
 credential(void *arg, const struct ck_rec_credential *row)
 {
-	struct ranks k = { arg, row->name, false, false };
+	struct ranks k = { .c = arg, .credential = row->name, .n = 0 };
+	struct ck_fail fail = CK_FAIL_INIT;
+	ck_err r;
 
-	return row->state != CK_STATE_DEDICATED ? CK_OK :
-	    ck_records_principal_each(k.c->v.rec, first_store, &k, NULL);
+	if (row->state != CK_STATE_DEDICATED)
+		return CK_OK;
+	memset(k.of, 0, sizeof(k.of));
+	if ((r = ck_records_precedence_each(k.c->v.rec, row->name, NULL, rank,
+	    &k, &fail)) != CK_OK) {
+		ck_finding_fail(k.c->out, CK_F_NOT_JUDGED, r, &fail);
+		return CK_OK;
+	}
+	return ck_records_principal_each(k.c->v.rec, first_store, &k, NULL);
 }
 
 static ck_err
@@ -239,7 +271,7 @@ honours(void *arg, const struct ck_rec_principal *row)
 {
 	struct ck_check *c = arg;
 
-	if (is_asked_about(c, row) && strcmp(row->honours, "yes") != 0)
+	if (is_asked_about(c, row->id) && strcmp(row->honours, "yes") != 0)
 		ck_finding_add(c->out, CK_F_PRINCIPAL_NOT_HONOURING, row->id,
 		    NULL, "%s ask the records, and may read or make another "
 		    "bearer: %s", strcmp(row->honours, "no") == 0 ?
