@@ -155,9 +155,11 @@ t_case 'the lock is held by somebody'
 if t_find_tool flock; then
 	lock=$(ls -d "$T_HOME"/.fl*)
 	snapshot "$T_HOME"
-	sh -c 'exec 9<"$1" && flock 9 && exec sleep 30' sh "$lock" &
+	# Until it says so: under a tracer it takes longer than any guess.
+	sh -c 'exec 9<"$1" && flock 9 && : >"$2" && exec sleep 60' sh "$lock" \
+	    "$T_TMP/held" &
 	holder=$!
-	sleep 0.2
+	while [ ! -e "$T_TMP/held" ]; do sleep 0.02; done
 	start=$(date +%s)
 	kc_add s b "$T_TMP/secret.0"
 	expect_status 16
