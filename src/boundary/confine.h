@@ -17,7 +17,7 @@
 
 struct ck_policy;
 
-enum { CK_CONFINE_MAX = 64 };
+enum { CK_CONFINE_MAX = 192 };
 
 /* One path and what the caller saw there. */
 struct ck_confine_path {

@@ -30,6 +30,9 @@ struct confine {
 	bool check;
 	char path[4][OPT_LIST_MAX][CK_PATH_MAX];
 	const char *word[4][OPT_LIST_MAX];
+	const char *exclude_all[OPT_LIST_MAX + CK_HELPERS_MAX + 1];
+	struct ck_helpers helpers;
+	char runtime_dir[64];
 	struct ck_confine what;
 	struct ck_buf words, vars;
 };
@@ -46,6 +49,36 @@ absolute(struct cli *cli, struct confine *c, int which,
 			return r;
 		c->word[which][i] = c->path[which][i];
 	}
+	return CK_OK;
+}
+
+/* Whatever starts commands or signs for this user outside is no part of the
+ * world that is read: its sockets are masked, with what was excluded. */
+static ck_err
+excludes(struct cli *cli, struct confine *c, const struct ck_place *place,
+    size_t *ret_n)
+{
+	struct ck_helpers_say say;
+	size_t n = 0;
+	ck_err r;
+
+	for (size_t i = 0; i < c->exclude.n; i++)
+		c->exclude_all[n++] = c->word[1][i];
+	cli_helpers_say(place, &say);
+	if ((r = ck_helpers_find(&say, &c->helpers, &cli->fail)) != CK_OK)
+		return r;
+	if (c->helpers.more)
+		return ck_fail_set(&cli->fail, CK_NOENFORCE, NULL,
+		    "there are more than %d sockets of helpers to mask",
+		    CK_HELPERS_MAX);
+	for (size_t i = 0; i < c->helpers.n; i++)
+		c->exclude_all[n++] = c->helpers.at[i].path;
+	/* Of all of the session, also those that come later. */
+	(void)snprintf(c->runtime_dir, sizeof(c->runtime_dir), "/run/user/%lu",
+	    (unsigned long)getuid());
+	if (access(c->runtime_dir, F_OK) == 0)
+		c->exclude_all[n++] = c->runtime_dir;
+	*ret_n = n;
 	return CK_OK;
 }
 
@@ -73,8 +106,9 @@ look(struct cli *cli, struct confine *c)
 	said.workspace = c->path[3][0];
 	said.writable = c->word[0];
 	said.nwritable = c->writable.n;
-	said.exclude = c->word[1];
-	said.nexclude = c->exclude.n;
+	said.exclude = c->exclude_all;
+	if ((r = excludes(cli, c, &place, &said.nexclude)) != CK_OK)
+		return r;
 	said.protect = c->word[2];
 	said.nprotect = c->protect.n;
 	said.network = c->network != NULL && strcmp(c->network, "host") == 0;

@@ -94,6 +94,7 @@ if t_find_tool perl; then
 	    print +(sockaddr_in(getsockname(S)))[0], "\n"; close STDOUT;
 	    sleep 60' >"$T_TMP/port" &
 	server=$!
+	# shellcheck disable=SC2086  # words
 	trap 'kill $server 2>/dev/null; t_end' EXIT
 	while [ ! -s "$T_TMP/port" ]; do sleep 0.02; done
 	connect="perl -MSocket -e 'socket(S, AF_INET, SOCK_STREAM, 0) || exit 9;
@@ -106,6 +107,34 @@ if t_find_tool perl; then
 	set_options
 else
 	skip 'a connection' 'no perl here'
+fi
+
+t_case 'helpers outside'
+if t_find_tool perl; then
+	mkdir -p "$T_HOME/.config/herdr"
+	bus=$T_HOME/bus herdr=$T_HOME/.config/herdr/herdr.sock
+	for socket in "$bus" "$herdr"; do
+		perl -MSocket -e 'socket(S, AF_UNIX, SOCK_STREAM, 0) || die;
+		    bind(S, sockaddr_un($ARGV[0])) || die; listen(S, 9) || die;
+		    open(F, ">", $ARGV[1]); close F; close STDOUT; sleep 60' \
+		    "$socket" "$T_TMP/ready" &
+		server="$server $!"
+		while [ ! -e "$T_TMP/ready" ]; do sleep 0.02; done
+		rm "$T_TMP/ready"
+	done
+	DBUS_SESSION_BUS_ADDRESS=unix:path=$bus
+	export DBUS_SESSION_BUS_ADDRESS
+	for socket in "$bus" "$herdr"; do
+		for network in deny host; do
+			OPTIONS="$OPTIONS --network $network"
+			escapes "a socket of a helper, network $network" \
+			    "perl -MSocket -e 'socket(S, AF_UNIX, SOCK_STREAM, 0) ||
+			    exit 9; connect(S, sockaddr_un(\$ARGV[0])) || exit 7' \
+			    '$socket'"
+			set_options
+		done
+	done
+	unset DBUS_SESSION_BUS_ADDRESS
 fi
 
 t_case '4: privileges'
@@ -187,7 +216,7 @@ refuses() { # status, text, options
 	expect_err_has "$text"
 }
 t_case 'refused'
-refuses 2 --workspace
+refuses 2 "needs a value" --workspace
 refuses 2 'deny or host' --workspace "$WS" --network proxy
 refuses 19 'the home is in it' --workspace "$T_HOME"
 refuses 19 'the home is in it' --workspace /
